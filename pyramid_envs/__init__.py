@@ -2,6 +2,8 @@
 
 from pyramid_envs.agents import Agent, make_agent
 from pyramid_envs.batch import Batch, Step
+from pyramid_envs.envs.aec import aec_env
+from pyramid_envs.envs.registration import register as _register
 from pyramid_envs.errors import (
     ActionNameError,
     AgentError,
@@ -15,14 +17,16 @@ from pyramid_envs.errors import (
 )
 from pyramid_envs.game import Game
 from pyramid_envs.kernels import CHANCE, TERMINAL
+from pyramid_envs.registry import card as _card
 from pyramid_envs.registry import game_names, make_game
 
 __all__ = [
+    "CHANCE",
+    "TERMINAL",
     "ActionNameError",
     "Agent",
     "AgentError",
     "Batch",
-    "CHANCE",
     "CheckpointError",
     "Game",
     "IllegalActionError",
@@ -31,9 +35,15 @@ __all__ = [
     "PositionError",
     "PyramidError",
     "Step",
-    "TERMINAL",
     "UnknownGameError",
+    "aec_env",
     "game_names",
     "make_agent",
     "make_game",
 ]
+
+for _name in game_names():
+    try:  # TEMP while games are being written
+        _register(_card(_name), __name__)
+    except Exception as _error:
+        print("TEMP: broken game", _name, repr(_error)[:200])

@@ -6,6 +6,7 @@ Letters: N games, A actions, P seats, G games addressed by a call.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,16 +68,22 @@ class Batch:
         self._all = np.arange(num_games)
         self.reset(seed)
 
-    def reset(self, seed: int | None = None) -> None:
-        """Deal every game anew: game i the first from ``seed + i``; without a seed from one that the system draws."""
+    def reset(self, seed: int | Sequence[int] | None = None) -> None:
+        """Deal every game anew: game i the first of the stream ``seed + i``, or of ``seed[i]``; None: the system draws a seed."""
         if seed is None:
             seed = int.from_bytes(os.urandom(8), "little")
-        self._clocks["seed"] = rng.seed_key(seed) + np.arange(self.num_games, dtype=np.uint64)
+        if isinstance(seed, Sequence):
+            if len(seed) != self.num_games:
+                raise ValueError(f"seed must be one number, or one for each of the {self.num_games} games, not {len(seed)}")
+            self._clocks["seed"] = [rng.seed_key(one) for one in seed]
+        else:
+            self._clocks["seed"] = rng.seed_key(seed) + np.arange(self.num_games, dtype=np.uint64)
         self._clocks["episode"] = 0
         self._deal(self._all)
 
     def restart(self, games: NDArray[np.int64]) -> None:
         """Abandon the games at these places; each is followed by the next of its stream."""
+        games = self._places(games)
         self.episodes[games] += 1
         self._deal(games)
 
@@ -86,7 +93,7 @@ class Batch:
         Raises:
             IllegalActionError: names the first game whose action is illegal; nothing has changed then.
         """
-        games = self._all if games is None else games
+        games = self._places(games)
         chosen = np.asarray(actions)
         if chosen.shape != games.shape or chosen.dtype.kind not in "iu":
             raise IllegalActionError(
@@ -128,17 +135,27 @@ class Batch:
 
     def keys(self, purpose: int, games: NDArray[np.int64] | None = None, by_ply: bool = True) -> NDArray[np.uint64]:
         """uint64[G]: the random keys of these games for a purpose of `pyramid_envs.rng`, for this ply or for the whole game."""
-        games = self._all if games is None else games
+        games = self._places(games)
         keys = np.empty(len(games), np.uint64)
         self.game.drivers.stream_keys(self._clocks, games, purpose, by_ply, keys)
         return keys
 
     def observe(self, seats: NDArray[np.int64], games: NDArray[np.int64] | None = None, final: bool = False) -> NDArray[np.int8]:
-        """int8[G, *observation_shape], a new array: what seats[g] sees in game games[g], now or (final) when the last one ended."""
-        games = self._all if games is None else games
+        """int8[G, *observation_shape], a new array: what seats[g] sees in game games[g], now or (final) when the last one
+        ended.
+        """
+        games = self._places(games)
         out = np.empty((len(games), *self.game.observation_shape), np.int8)
         self.game.drivers.observe_all(self.game.tables, self.final_rows if final else self.rows, games, seats, out)
         return out
+
+    def _places(self, games: NDArray[np.int64] | None) -> NDArray[np.int64]:
+        """The places that a call is about, None: all; checked, for compiled code would read and write wherever they point."""
+        if games is None:
+            return self._all
+        if len(games) and not 0 <= games.min() <= games.max() < self.num_games:
+            raise IndexError(f"this batch has the games 0 to {self.num_games - 1}, not {games.min()} to {games.max()}")
+        return games
 
     def _deal(self, games: NDArray[np.int64]) -> None:
         self.game.drivers.deal_all(

@@ -58,7 +58,7 @@ class Card:
     version: int  # rises when rules, action numbers, observation or rewards change
     options: Mapping[str, Option]  # num_players and max_plies among them
     rules: ModuleType  # the kernels
-    notation: ModuleType
+    notation: Notation  # the module
     row: Callable[[Mapping[str, Any]], np.dtype[Any]]  # the dtype of a row; np.record based
     tables: Callable[[Mapping[str, Any]], NDArray[Any]]  # made by `pack`
     num_actions: Callable[[Mapping[str, Any]], int]
@@ -94,8 +94,8 @@ def pack(**entries: Any) -> NDArray[Any]:
     """A game's tables as kernels read them: a record array of one row, a field for each entry.
 
     A record costs the compiled code one pointer, however many tables it holds. Numbers become int64 or float64; arrays keep
-    their dtype (bool: uint8, for a record cannot hold it) and shape, and become part of the dtype of the whole: keep shapes the same for all options, or every
-    set of options is compiled anew.
+    their dtype (bool: uint8, for a record cannot hold it) and shape, and become part of the dtype of the whole: keep shapes the
+    same for all options, or every set of options is compiled anew.
     """
     arrays = {name: np.asarray(entry) for name, entry in entries.items()}
     arrays = {name: array.view(np.uint8) if array.dtype == np.bool_ else array for name, array in arrays.items()}
@@ -108,4 +108,4 @@ def pack(**entries: Any) -> NDArray[Any]:
 
 def max_plies(default: int | None) -> Option:
     """The option that every game has: after how many actions a game is cut short."""
-    return Option(default, validate.whole(1, none=True), "actions after which a game is truncated; None: never")
+    return Option(default, validate.whole(1, 2**62, none=True), "actions after which a game is truncated; None: never")

@@ -203,13 +203,16 @@ def stream_keys(clocks, games, purpose, by_ply, keys):
 
 
 def random_all(masks, seeds, actions):
-    """Write actions[b]: a legal action drawn uniformly by the row's seed."""
+    """Write actions[b]: a legal action drawn uniformly by the row's seed; -1 where none is legal."""
     size = masks.shape[1]
     block = 16  # actions are skipped by blocks, whose sums are vector instructions
     for b in range(masks.shape[0]):
         count = 0
         for a in range(size):
             count += masks[b, a]
+        if count == 0:
+            actions[b] = -1
+            continue
         pick = below(seeds[b], count)
         at = 0
         while at + block <= size:
@@ -227,7 +230,10 @@ def random_all(masks, seeds, actions):
 
 
 def greedy_all(tables, rows, masks, seeds, lab, scores, actions):
-    """Write actions[b]: a legal action of the highest score, ties drawn by the row's seed; `scores` is scratch, float64[1, A]."""
+    """Write actions[b]: a legal action of the highest score, ties drawn by the row's seed; -1 where none is legal.
+
+    `scores` is scratch, float64[1, A].
+    """
     for b in range(rows.shape[0]):
         greedy(tables[0], rows[b], lab, scores, 0)
         best, ties = 0.0, 0
@@ -238,6 +244,7 @@ def greedy_all(tables, rows, masks, seeds, lab, scores, actions):
                 elif scores[0, a] == best:
                     ties += 1
         pick = below(seeds[b], ties)
+        actions[b] = -1
         for a in range(masks.shape[1]):
             if masks[b, a] and scores[0, a] == best:
                 if pick == 0:

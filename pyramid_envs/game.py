@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyramid_envs import drivers, jit, kernels, rng, validate
+from pyramid_envs import drivers, jit, kernels, payoffs, rng, validate
 from pyramid_envs.card import Card
 from pyramid_envs.errors import ActionNameError, IllegalActionError, PositionError
 from pyramid_envs.kernels import CHANCE, TERMINAL
@@ -23,9 +23,18 @@ from pyramid_envs.kernels import CHANCE, TERMINAL
 Row = NDArray[Any]  # a record array of one row
 
 _KERNELS = (
-    "reset to_move legal apply returns observe chance sample_chance redeal greedy".split()  # the names of pyramid_envs.kernels
+    "reset",
+    "to_move",
+    "legal",
+    "apply",
+    "returns",
+    "observe",
+    "chance",
+    "sample_chance",
+    "redeal",
+    "greedy",
 )
-_CORE = [Path(module.__file__ or "") for module in (drivers, jit, kernels, rng)]
+_CORE = [Path(module.__file__ or "") for module in (drivers, jit, kernels, payoffs, rng)]
 
 
 @cache
@@ -38,8 +47,8 @@ def _drivers(rules: ModuleType) -> SimpleNamespace:
 class Game:
     """The rules of a game with its options; holds no position. Made by `pyramid_envs.make_game`.
 
-    A position is a *row*: a NumPy record array of one row, as `initial` and `from_position` return it and as ``batch.rows[i:i+1]`` is one. `apply` changes
-    it in place; ``row.copy()`` copies it; its bytes are its identity.
+    A position is a *row*: a NumPy record array of one row, as `initial` and `from_position` return it and as
+    ``batch.rows[i:i+1]`` is one. `apply` changes it in place; ``row.copy()`` copies it; its bytes are its identity.
 
     Attributes:
         name: as `make_game` takes it.
@@ -186,7 +195,7 @@ class Game:
 
     def redeal(self, row: Row, seat: int, seed: int) -> Row:
         """A random position that `seat` cannot tell from `row`: what it does not know is drawn anew, with the right weights."""
-        other: np.record = row.copy()
+        other = row.copy()
         self.drivers.redeal_one(self.tables, other, self._seat(seat), rng.seed_key(seed))
         return other
 

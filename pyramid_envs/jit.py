@@ -3,10 +3,11 @@
 A game's kernels are plain functions under ``@kernel``. A driver is a loop around kernels (a batch step, a random playout); it is
 written once, in `pyramid_envs.drivers`, as a template that calls kernels by name, and `bind` makes one compiled copy of
 it for each game. Bound drivers are the only functions that are cached on disk: numba watches the file of the cached function
-alone, so a cached kernel would be answered from a stale copy after an edit of a function that it calls. A bound driver carries a digest of
-all the sources that went into it in its qualified name, hence in the name of its cache file.
+alone, so a cached kernel would be answered from a stale copy after an edit of a function that it calls. A bound driver carries a
+digest of all the sources that went into it in its qualified name, hence in the name of its cache file.
 
-With ``NUMBA_DISABLE_JIT=1`` everything here returns the plain Python function, so that a debugger and coverage can follow the rules.
+With ``NUMBA_DISABLE_JIT=1`` everything here returns the plain Python function, so that a debugger and coverage can follow the
+rules.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import Any
 import numba
 import numpy as np
 
-COMPILED: bool = not numba.config.DISABLE_JIT
+COMPILED: bool = not getattr(numba.config, "DISABLE_JIT")  # noqa: B009  (set at run time, unknown to type checkers)
 
 kernel = numba.njit
 
@@ -41,8 +42,8 @@ def digest(folders: Iterable[Path]) -> str:
 
 def bind(
     kernels: Mapping[str, Any],
-    inner: Iterable[types.FunctionType],
-    outer: Iterable[types.FunctionType],
+    inner: Iterable[Callable[..., Any]],
+    outer: Iterable[Callable[..., Any]],
     sources: str,
 ) -> types.SimpleNamespace:
     """Drivers that call `kernels` wherever their templates name them.
@@ -61,10 +62,14 @@ def bind(
     for template in (*inner, *outer):
         scope.update(template.__globals__)
     scope.update(kernels)
+
+    def bound(template: Callable[..., Any]) -> types.FunctionType:
+        return types.FunctionType(template.__code__, scope, template.__name__)
+
     for template in inner:
-        scope[template.__name__] = kernel(types.FunctionType(template.__code__, scope, template.__name__))
+        scope[template.__name__] = kernel(bound(template))
     for template in outer:
-        function = types.FunctionType(template.__code__, scope, template.__name__)
+        function = bound(template)
         function.__module__ = template.__module__
         function.__qualname__ = f"{template.__qualname__}-{sources}"
         setattr(drivers, template.__name__, _cached(function))

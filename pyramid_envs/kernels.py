@@ -1,7 +1,7 @@
 """What a game must define, as signatures: its kernels.
 
-A game's ``rules.py`` defines functions of these names under ``@kernel``. Those of the first part are required; those of the second part
-have the defaults below. Letters: P seats, A actions, F first axis of an observation, N rows of an output array.
+A game's ``rules.py`` defines functions of these names under ``@kernel``. Those of the first part are required; those of the
+second part have the defaults below. Letters: P seats, A actions, F first axis of an observation, N rows of an output array.
 
 ``tables``  a NamedTuple of arrays and numbers that the rules look up and never change, built from the game's options.
 ``s``       one game: a record of the game's row dtype. Only `reset`, `apply` and `redeal` write to it.

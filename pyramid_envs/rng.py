@@ -13,6 +13,8 @@ so that "the same game" means the same dice for the same actions, whoever steps 
 
 from __future__ import annotations
 
+import operator
+
 import numpy as np
 
 from pyramid_envs.jit import hash_kernel, kernel
@@ -51,5 +53,5 @@ def below(key, n):
 
 
 def seed_key(seed: int) -> np.uint64:
-    """Any Python int as a seed: its lowest 64 bits."""
-    return np.uint64(seed & 0xFFFF_FFFF_FFFF_FFFF)
+    """Any whole number, NumPy's included, as a seed: its lowest 64 bits."""
+    return np.uint64(operator.index(seed) & 0xFFFF_FFFF_FFFF_FFFF)

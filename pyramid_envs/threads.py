@@ -6,6 +6,7 @@ parallel runtimes of compilers do.
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -31,7 +32,7 @@ def split(run: Callable[[slice], None], count: int) -> None:
     if _pool is None:
         _pool = ThreadPoolExecutor(cores(), "pyramid_envs")
     bounds = [count * part // parts for part in range(parts + 1)]
-    others = [_pool.submit(run, slice(low, high)) for low, high in zip(bounds[1:], bounds[2:], strict=False)]
+    others = [_pool.submit(run, slice(low, high)) for low, high in itertools.pairwise(bounds[1:])]
     run(slice(0, bounds[1]))
     for other in others:
         other.result()

@@ -1,6 +1,7 @@
 """Reading values that come from outside: options and positions. Each function returns the value or says what is wrong with it.
 
-The functions raise `Fault`; whoever reads a whole (an option set, a position) turns it into its own typed error with the place named.
+The functions raise `Fault`; whoever reads a whole (an option set, a position) turns it into its own typed error with the place
+named.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ def sequence(value: Any, length: int | None = None) -> Sequence[Any]:
 
 def choice(*allowed: Any) -> Callable[[Any], Any]:
     """The check of an option that takes one of these values."""
-    return lambda value: member(int(value) if _is_numpy_integer(value) else value, allowed)
+    return lambda value: member(_plain(value), allowed)
 
 
 def whole(low: int, high: int | None = None, none: bool = False) -> Callable[[Any], Any]:
@@ -76,8 +77,12 @@ def whole(low: int, high: int | None = None, none: bool = False) -> Callable[[An
     return lambda value: None if none and value is None else integer(value, low, high)
 
 
-def _is_numpy_integer(value: Any) -> bool:
-    return hasattr(value, "__index__") and not isinstance(value, int)
+def _plain(value: Any) -> Any:
+    """NumPy's whole numbers as Python's, anything else as it is."""
+    try:
+        return value if isinstance(value, int) else operator.index(value)
+    except TypeError:
+        return value
 
 
 def named(name: str, check: Callable[..., Any], *arguments: Any) -> Any:

@@ -15,9 +15,9 @@ from pyramid_envs.game import Game
 class Agent(Protocol):
     """Chooses actions in many games in one call.
 
-    The answer for a row depends on that row and its seed alone, never on its neighbours (networks: up to rounding). An agent may look at rows only to
-    look ahead, and must hide from itself, by `Game.redeal`, what the seat to move cannot know; learned agents read observations and
-    masks alone. B rows, A actions.
+    The answer for a row depends on that row and its seed alone, never on its neighbours (networks: up to rounding). An agent may
+    look at rows only to look ahead, and must hide from itself, by `Game.redeal`, what the seat to move cannot know; learned
+    agents read observations and masks alone. B rows, A actions.
     """
 
     name: str

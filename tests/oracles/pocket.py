@@ -93,13 +93,13 @@ def settle(tube, wall) -> list[Fraction]:
     for number, new in enumerate(forms):
         # A piece sinks until it touches the floor or any of the pieces before it.
         touches = [heights[j] + offset(forms[j], new, wall) for j in range(number)]
-        heights.append(max([Fraction(0)] + touches))
+        heights.append(max([Fraction(0), *touches]))
     return heights
 
 
 def tops(tube, wall) -> list[Fraction]:
     """The height of the highest point of each piece."""
-    return [z + HEIGHT[entry[0][-1]] for z, entry in zip(settle(tube, wall), tube)]
+    return [z + HEIGHT[entry[0][-1]] for z, entry in zip(settle(tube, wall), tube, strict=False)]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -145,7 +145,7 @@ class Oracle:
         # A small variant has only the first one or two colours.
         self.kinds = [colour + size for colour in COLOURS[:num_colors] for size in SIZES]
         self.requests = SIZE_REQUESTS + COLOUR_REQUESTS[:num_colors]
-        self.all_pieces = Counter({kind: copies for kind in self.kinds})
+        self.all_pieces = Counter(dict.fromkeys(self.kinds, copies))
         # The pockets, in lexicographic order: so many pieces, and of no kind more than there are.
         self.pockets = [
             pieces for pieces in combinations_with_replacement(self.kinds, hidden) if Counter(pieces) <= self.all_pieces

@@ -79,7 +79,7 @@ def arrangements() -> list[str]:
             # A lone piece can point three ways, a stack only up.
             ways = [(LEFT, UP, RIGHT) if len(pieces) == 1 else (UP,) for pieces in heap]
             for choice in product(*ways):
-                texts.append(write([Column(*column) for column in zip(heap, choice)]))
+                texts.append(write([Column(*column) for column in zip(heap, choice, strict=False)]))
     return texts
 
 
@@ -94,7 +94,7 @@ def aim(line: Line, piece: str, direction: str) -> Line | None:
     # Only a piece that is alone in its column can be pointed elsewhere.
     if line[place].pieces != piece:
         return None
-    return line[:place] + [Column(piece, DIRECTIONS[direction])] + line[place + 1 :]
+    return [*line[:place], Column(piece, DIRECTIONS[direction]), *line[place + 1 :]]
 
 
 def tip(line: Line, piece: str, direction: str) -> Line | None:
@@ -117,13 +117,13 @@ def put(remaining: Line, slot: str, segment: str, underneath: bool) -> Line | No
         # Far left, between two remaining columns, or far right.
         if index > len(remaining):
             return None
-        return remaining[:index] + [Column(segment, UP)] + remaining[index:]
+        return [*remaining[:index], Column(segment, UP), *remaining[index:]]
     if index >= len(remaining):
         return None
     # A lying column stands up when it becomes part of a stack.
     there = remaining[index].pieces
     stack = Column(segment + there if underneath else there + segment, UP)
-    return remaining[:index] + [stack] + remaining[index + 1 :]
+    return [*remaining[:index], stack, *remaining[index + 1 :]]
 
 
 def hop(line: Line, piece: str, slot: str) -> Line | None:

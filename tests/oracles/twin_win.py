@@ -49,10 +49,10 @@ def setups():
     texts = []
     for larges in permutations(COLOURS):
         for mediums in permutations(COLOURS):
-            if any(medium == large for large, medium in zip(larges, mediums)):
+            if any(medium == large for large, medium in zip(larges, mediums, strict=False)):
                 continue
             for smalls in permutations(COLOURS):
-                trees = list(zip(larges, mediums, smalls))
+                trees = list(zip(larges, mediums, smalls, strict=False))
                 if all(small not in (large, medium) for large, medium, small in trees):
                     texts.append(" / ".join(f"{a}L {b}M {c}S" for a, b, c in trees))
     return texts
@@ -153,7 +153,7 @@ class Oracle:
                 actions[number] = f"{start}>{end}"
         # Either card may be traded for an unused one. There always are unused ones.
         if self.unused:
-            for number, card in zip(TRADES, self.hands[self.seat]):
+            for number, card in zip(TRADES, self.hands[self.seat], strict=False):
                 actions[number] = f"trade {card}"
         # The turn may be ended early.
         if self.allow_pass:
@@ -192,7 +192,7 @@ class Oracle:
             self.move(*WAYS[number])
 
     def set_up(self, text):
-        for space, tree in zip(START_SPACES, text.split(" / ")):
+        for space, tree in zip(START_SPACES, text.split(" / "), strict=False):
             self.stack(space).extend(tree.split())
         self.phase = "deal"
 
@@ -222,7 +222,7 @@ class Oracle:
         # Only now does the card that was put aside join the unused ones.
         put_aside = self.put_aside()
         self.take(card)
-        self.unused = in_card_order(self.unused + [put_aside])
+        self.unused = in_card_order([*self.unused, put_aside])
         # A card that comes back to the seat that gave it up is no longer given up by it.
         # What the others have given up stays as it is: they do not see who draws it.
         if card in self.given_up[self.seat]:
@@ -304,12 +304,12 @@ class Oracle:
             longer = []
             for hands, rest in partial:
                 if other == seat:
-                    longer.append((hands + (tuple(hand),), rest))
+                    longer.append(((*hands, tuple(hand)), rest))
                     continue
                 for cards in combinations(rest, len(hand)):
                     if not goals & set(cards):
                         left = [card for card in rest if card not in cards]
-                        longer.append((hands + (cards,), left))
+                        longer.append(((*hands, cards), left))
             partial = longer
 
         # What remains is unused, except a card put aside that the seat did not see.

@@ -12,9 +12,9 @@ Pieces
 
 Turn
     The die is rolled: AIM, TIP, HOP, SWAP, DIG or WILD. Its action must be done with the own trio if that is possible at all; if
-    not, it may be done with the House, or passed; if that is impossible too, the die is rolled again. So the roll is uniform over the faces
-    that allow something. WILD: any one action, on the own trio or on the House, no pass (RULING). An action must change the
-    arrangement (RULING).
+    not, it may be done with the House, or passed; if that is impossible too, the die is rolled again. So the roll is uniform over
+    the faces that allow something. WILD: any one action, on the own trio or on the House, no pass (RULING). An action must change
+    the arrangement (RULING).
 
     AIM   a piece alone in its column points in another direction: left, right or up.
     TIP   a whole standing column falls to the left or right. Its pieces lie in its place, all pointing the way they fell, the top
@@ -27,8 +27,8 @@ Turn
           unless ``dig_away``: then it may stand up in its own place.
 
 End
-    After every action: a mover whose trio matches the House wins alone; else all seats whose trios match win together (RULING). A change of the
-    House can give the game away.
+    After every action: a mover whose trio matches the House wins alone; else all seats whose trios match win together (RULING). A
+    change of the House can give the game away.
 
 Options
     num_players  2, 3, 4
@@ -36,8 +36,9 @@ Options
     max_plies    1000; None for no limit
 
 Actions (97)
-    0-47 on the own trio, 48-95 the same on the House, 96 pass. Pieces S M L; directions left, up, right; sides left, right; the five slots, gap 0, column 0, gap
-    1, column 1, gap 2, run along the columns that remain when the moving piece and what rides on it is lifted::
+    0-47 on the own trio, 48-95 the same on the House, 96 pass. Pieces S M L; directions left, up, right; sides left, right; the
+    five slots, gap 0, column 0, gap 1, column 1, gap 2, run along the columns that remain when the moving piece and what rides on
+    it is lifted::
 
         0-8  AIM piece direction    9-14  TIP bottom-piece side    15-29  HOP piece slot    30-32  SWAP S M, S L, M L
         33-47  DIG piece slot
@@ -58,8 +59,8 @@ Observation, int8[27 (P + 1) + 6 + P] for P seats
 
 Position
     ``{"trios": ["LMS", "LMS"], "house": "L< S M>", "roll": None or a face, "to_move": 0}``. With roll None the die is about to be
-    rolled for ``to_move``, or, where a trio matches the House, the game is over and ``to_move`` made the last move. A position with a
-    match and a roll is invalid, and so is a roll that allows nothing (CHOICE: it would have been rolled again).
+    rolled for ``to_move``, or, where a trio matches the House, the game is over and ``to_move`` made the last move. A position
+    with a match and a roll is invalid, and so is a roll that allows nothing (CHOICE: it would have been rolled again).
 
 Rewards
     At the end, 0 before: with w winners among n seats each winner gets (n - w) / (w (n - 1)), each loser -1 / (n - 1). A game of

@@ -24,6 +24,8 @@ from pyramid_envs.games.treehouse.tables import (
     TIP,
     arrangements,
     numbers,
+)
+from pyramid_envs.games.treehouse.tables import (
     text as trio_text,
 )
 

@@ -147,7 +147,9 @@ def observe(tables, s, seat, obs, i):
 
 @kernel
 def greedy(tables, s, lab, scores, i):
-    """Nearest to the House after the move, counted in free actions; a win first, and never a win for others if it can be helped."""
+    """Nearest to the House after the move, counted in free actions; a win first, and never a win for others if it can be
+    helped.
+    """
     seat = int(s.seat)
     for a in range(NUM_ACTIONS):
         scores[i, a] = 0.0

@@ -171,7 +171,7 @@ def _build(num_players: int, dig_away: bool) -> NDArray[Any]:
         for at, column in enumerate(trio):
             for height, (piece, direction) in enumerate(column):
                 features[t, 9 * piece + np.array([at, 3 + height, 6 + direction])] = 1
-    possible = legal.any(axis=2)
+    possible = np.any(legal, axis=2)
     turn_features = np.zeros((7, 4, 10), np.int8)
     turn_features[range(6), :, range(6)] = 1
     turn_features[:, range(4), range(6, 10)] = 1
@@ -182,7 +182,7 @@ def _build(num_players: int, dig_away: bool) -> NDArray[Any]:
         legal=legal,
         possible=possible,
         distance=_distances(successor),
-        faces=(possible[:6].T @ (1 << np.arange(6))).astype(np.uint8),
+        faces=np.packbits(possible[:6], axis=0, bitorder="little")[0],
         face_count=bits.sum(axis=1).astype(np.uint8),
         nth_face=np.argsort(1 - bits, axis=1, kind="stable").astype(np.uint8),
         features=features,
