@@ -3,6 +3,7 @@
 from pyramid_envs.agents import Agent, make_agent
 from pyramid_envs.batch import Batch, Step
 from pyramid_envs.envs.aec import aec_env
+from pyramid_envs.envs.registration import add_games_folder
 from pyramid_envs.envs.registration import register as _register
 from pyramid_envs.errors import (
     ActionNameError,
@@ -36,6 +37,7 @@ __all__ = [
     "PyramidError",
     "Step",
     "UnknownGameError",
+    "add_games_folder",
     "aec_env",
     "game_names",
     "make_agent",

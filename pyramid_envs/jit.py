@@ -13,13 +13,16 @@ rules.
 from __future__ import annotations
 
 import hashlib
-import types
+import types as python_types
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numba
 import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
 
 COMPILED: bool = not getattr(numba.config, "DISABLE_JIT")  # noqa: B009  (set at run time, unknown to type checkers)
 
@@ -29,6 +32,57 @@ kernel = numba.njit
 def hash_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """As `kernel`, for functions whose 64-bit arithmetic wraps on purpose (uncompiled, NumPy would warn of it)."""
     return kernel(function) if COMPILED else np.errstate(over="ignore")(function)
+
+
+if COMPILED:
+
+    def _row_pointer(context: Any, builder: Any, array_type: Any, array: Any, row: Any, offset: Any) -> Any:
+        """A byte pointer to `offset` bytes behind the beginning of a row of a C-contiguous array."""
+        parts = context.make_array(array_type)(context, builder, array)
+        start = builder.mul(row, builder.extract_value(parts.strides, 0))
+        return builder.gep(builder.bitcast(parts.data, ir.IntType(8).as_pointer()), [builder.add(start, offset)])
+
+    @intrinsic
+    def copy_row(typing: Any, out: Any, i: Any, at: Any, source: Any, count: Any) -> Any:
+        """Copy the first `count` bytes of `source` (a byte array: a row of a table) to out[i], from its byte `at` on.
+
+        One instruction for the processor's block copy. A loop does the same, but the compiler cannot know that `out` and `source`
+        do not overlap, and copies byte by byte (measured: 22 ns against 3 for 96 bytes).
+        """
+
+        def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            zero = ir.Constant(ir.IntType(64), 0)
+            to = _row_pointer(context, builder, out, values[0], values[1], values[2])
+            origin = _row_pointer(context, builder, source, values[3], zero, zero)
+            memcpy = builder.module.declare_intrinsic("llvm.memcpy", [to.type, origin.type, ir.IntType(64)])
+            builder.call(memcpy, [to, origin, values[4], ir.Constant(ir.IntType(1), 0)])
+            return context.get_dummy_value()
+
+        return types.void(out, types.intp, types.intp, source, types.intp), generate
+
+    @intrinsic
+    def clear_row(typing: Any, out: Any, i: Any) -> Any:
+        """Set all bytes of out[i] to 0."""
+
+        def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            parts = context.make_array(out)(context, builder, values[0])
+            to = _row_pointer(context, builder, out, values[0], values[1], ir.Constant(ir.IntType(64), 0))
+            memset = builder.module.declare_intrinsic("llvm.memset", [to.type, ir.IntType(64)])
+            size = builder.extract_value(parts.strides, 0)
+            builder.call(memset, [to, ir.Constant(ir.IntType(8), 0), size, ir.Constant(ir.IntType(1), 0)])
+            return context.get_dummy_value()
+
+        return types.void(out, types.intp), generate
+
+else:
+
+    def copy_row(out: Any, i: int, at: int, source: Any, count: int) -> None:  # type: ignore[misc]
+        """Copy the first `count` bytes of `source` to out[i], from its byte `at` on."""
+        out[i].reshape(-1)[at : at + count] = source[:count]
+
+    def clear_row(out: Any, i: int) -> None:  # type: ignore[misc]
+        """Set all bytes of out[i] to 0."""
+        out[i] = 0
 
 
 def digest(folders: Iterable[Path]) -> str:
@@ -45,7 +99,7 @@ def bind(
     inner: Iterable[Callable[..., Any]],
     outer: Iterable[Callable[..., Any]],
     sources: str,
-) -> types.SimpleNamespace:
+) -> python_types.SimpleNamespace:
     """Drivers that call `kernels` wherever their templates name them.
 
     Args:
@@ -58,13 +112,13 @@ def bind(
         The outer drivers, by name.
     """
     scope: dict[str, Any] = {}
-    drivers = types.SimpleNamespace()
+    drivers = python_types.SimpleNamespace()
     for template in (*inner, *outer):
         scope.update(template.__globals__)
     scope.update(kernels)
 
-    def bound(template: Callable[..., Any]) -> types.FunctionType:
-        return types.FunctionType(template.__code__, scope, template.__name__)
+    def bound(template: Callable[..., Any]) -> python_types.FunctionType:
+        return python_types.FunctionType(template.__code__, scope, template.__name__)
 
     for template in inner:
         scope[template.__name__] = kernel(bound(template))
@@ -76,7 +130,7 @@ def bind(
     return drivers
 
 
-def _cached(function: types.FunctionType) -> Callable[..., Any]:
+def _cached(function: python_types.FunctionType) -> Callable[..., Any]:
     try:
         return numba.njit(cache=True, nogil=True)(function)
     except RuntimeError:  # no folder to write the cache to: a read-only installation without a home

@@ -24,7 +24,7 @@ from __future__ import annotations
 import numpy as np
 
 from pyramid_envs.games.treehouse.tables import NO_ROLL, PER_TRIO, TRIO_FEATURES, WILD, arrangements, numbers
-from pyramid_envs.jit import kernel
+from pyramid_envs.jit import copy_row, kernel
 from pyramid_envs.kernels import CHANCE, TERMINAL
 from pyramid_envs.payoffs import share
 
@@ -71,10 +71,8 @@ def legal(tables, s, masks, i):
     if roll != NO_ROLL and acts_on_house(tables, s):
         on_house = roll
     own, house = int(s.trios[s.seat]), int(s.house)
-    for a in range(PER_TRIO):
-        masks[i, a] = tables.legal[roll, own, a]
-    for a in range(PER_TRIO):
-        masks[i, PER_TRIO + a] = tables.legal[on_house, house, a]
+    copy_row(masks, i, 0, tables.legal[roll, own], PER_TRIO)
+    copy_row(masks, i, PER_TRIO, tables.legal[on_house, house], PER_TRIO)
     masks[i, PASS] = on_house != NO_ROLL and roll != WILD
 
 
@@ -136,13 +134,10 @@ def observe(tables, s, seat, obs, i):
     for k in range(n + 1):
         p = seat + k if seat + k < n else seat + k - n
         trio = int(s.trios[p]) if k < n else int(s.house)
-        for j in range(TRIO_FEATURES):
-            obs[i, k * TRIO_FEATURES + j] = tables.features[trio, j]
-    at = (n + 1) * TRIO_FEATURES
+        copy_row(obs, i, k * TRIO_FEATURES, tables.features[trio], TRIO_FEATURES)
     roll = NO_ROLL if s.winners != 0 else int(s.roll)
     turn = int(s.seat) - seat if s.seat >= seat else int(s.seat) - seat + n
-    for j in range(6 + n):
-        obs[i, at + j] = tables.turn_features[roll, turn, j]
+    copy_row(obs, i, (n + 1) * TRIO_FEATURES, tables.turn_features[roll, turn], 6 + n)
 
 
 @kernel
