@@ -102,11 +102,11 @@ def configurations(games: list[str], sizes: list[int]) -> dict[str, tuple[Run, s
         found[f"{name}, memory ceiling of {max(sizes)}"] = (ceiling_run(game, max(sizes)), size)
         found[f"{name}, AEC raw_env"] = (aec_run(GameEnv(game)), size)
     try:
-        from pettingzoo.classic import connect_four_v3
+        from pettingzoo.classic.connect_four import connect_four
     except ImportError as error:
         Console(stderr=True).print(f'PettingZoo\'s connect_four is left out: {error}; pip install "pyramid-envs[bench]"')
     else:
-        found["PettingZoo connect_four_v3, AEC raw_env"] = (aec_run(connect_four_v3.raw_env()), "84 + 7")
+        found["PettingZoo's connect_four, AEC raw_env"] = (aec_run(connect_four.raw_env()), "84 + 7")
     return found
 
 
