@@ -35,5 +35,9 @@ class CheckpointError(PyramidError, ValueError):
     """A checkpoint that is missing, damaged, or made for something else."""
 
 
+class SolutionError(PyramidError, OSError):
+    """A solved game's table that cannot be written or read, or that is damaged or made for something else."""
+
+
 class MissingExtraError(PyramidError, ImportError):
     """A feature needs packages that are not installed; the message names the extra to install."""

@@ -6,7 +6,7 @@ Letters: A actions, P seats, F first axis of an observation.
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -33,15 +33,23 @@ _KERNELS = (
     "sample_chance",
     "redeal",
     "greedy",
+    "evaluate",
 )
 _CORE = [Path(module.__file__ or "") for module in (drivers, jit, kernels, payoffs, rng)]
 
 
+def bind_drivers(
+    rules: ModuleType, inner: Iterable[Callable[..., Any]], outer: Iterable[Callable[..., Any]], sources: Iterable[Path]
+) -> SimpleNamespace:
+    """Driver templates (see `pyramid_envs.jit.bind`) bound to a game's kernels; `sources` are the files that hold the templates."""
+    found = {name: getattr(rules, name, getattr(kernels, name)) for name in _KERNELS}
+    folder = Path(rules.__file__ or "").parent
+    return jit.bind(found, (*drivers.INNER, *inner), outer, jit.digest([folder, *_CORE, *sources]))
+
+
 @cache
 def _drivers(rules: ModuleType) -> SimpleNamespace:
-    folder = Path(rules.__file__ or "").parent
-    found = {name: getattr(rules, name, getattr(kernels, name)) for name in _KERNELS}
-    return jit.bind(found, drivers.INNER, drivers.OUTER, jit.digest([folder, *_CORE]))
+    return bind_drivers(rules, (), drivers.OUTER, ())
 
 
 class Game:

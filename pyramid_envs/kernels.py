@@ -67,7 +67,19 @@ def redeal(tables, s, seat, key):
     """Replace what `seat` cannot know by a random draw, with the right weights, from what it may take for possible."""
 
 
-# -------------------------------------------------------------------------------------------------- the greedy agent's
+# ----------------------------------------------------------------------------------------------- the fixed agents' estimates
+
+
+@kernel
+def evaluate(tables, s, out, i):
+    """Write out[i], float[P]: how likely each seat is to win a game that goes on, as weights of any scale, none negative.
+
+    Search looks at this where it cannot look on. It sees the whole position: search hides from itself, by `redeal`, what its
+    seat does not know. By default all seats are as likely.
+    """
+    for p in range(out.shape[1]):
+        out[i, p] = 1.0
+
 
 
 @kernel

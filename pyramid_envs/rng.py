@@ -33,8 +33,8 @@ _S27, _S30, _S31, _S11 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(
 
 @hash_kernel
 def fold(key, n):
-    """The n-th key (n >= 0) below `key`; both and the result are uint64."""
-    z = key + _GOLDEN * (np.uint64(n) + np.uint64(1))
+    """The n-th key (n >= 0) below `key`; both are uint64. Called from Python it gives an int: wrap it in np.uint64 to go on."""
+    z = np.uint64(key) + _GOLDEN * (np.uint64(n) + np.uint64(1))
     z = (z ^ (z >> _S30)) * _FIRST
     z = (z ^ (z >> _S27)) * _SECOND
     return z ^ (z >> _S31)
@@ -43,7 +43,7 @@ def fold(key, n):
 @kernel
 def uniform(key):
     """The float in [0, 1) that belongs to a key (its upper 53 bits)."""
-    return float(key >> _S11) * 1.1102230246251565e-16  # 2**-53
+    return float(np.uint64(key) >> _S11) * 1.1102230246251565e-16  # 2**-53
 
 
 @kernel

@@ -22,10 +22,10 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def split(run: Callable[[slice], None], count: int) -> None:
-    """Call ``run`` on slices that together are 0..count-1, side by side where that pays."""
+def split(run: Callable[[slice], None], count: int, least: int = _WORTH_A_THREAD) -> None:
+    """Call ``run`` on slices that together are 0..count-1, side by side where each gets at least about `least`."""
     global _pool
-    parts = min(cores(), max(1, count // _WORTH_A_THREAD))
+    parts = min(cores(), max(1, count // least))
     if parts == 1:
         run(slice(0, count))
         return

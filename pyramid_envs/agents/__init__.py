@@ -50,6 +50,10 @@ def make_agent(spec: str, game: Game) -> Agent:
         return RandomAgent(game)
     if spec == "greedy":
         return GreedyAgent(game)
+    if spec.startswith("mcts:") and spec[5:].isdecimal():
+        from pyramid_envs.agents.mcts import MCTSAgent
+
+        return MCTSAgent(game, int(spec[5:]))
     if Path(spec).is_dir():
         from pyramid_envs.agents.learned import LearnedAgent
 

@@ -26,6 +26,9 @@ SLOTS = ("gap 0", "column 0", "gap 1", "column 1", "gap 2")
 SEAT_START = "LMS"
 HOUSE_START = "L< S M>"
 
+# The sets of options with which the game is to be compared.
+VARIANTS = [{"dig_away": False}, {"dig_away": True}]
+
 
 # ------------------------------------------------------------------ trios
 

@@ -5,6 +5,7 @@ order of planting.  A tile is its six letters as it lies, and the owners of its
 vines by colour.  A vine is a pair (cell, colour).
 """
 
+import importlib
 from collections import Counter
 from fractions import Fraction
 from itertools import combinations
@@ -17,6 +18,9 @@ HAND_SIZE = 3
 TILE_NUMBERS = 3
 ROTATION_NUMBERS = 6
 OWNER_NUMBERS = 4
+
+# The sets of options with which the game is to be compared. 4 is the smallest board, and from 10 on rows have another shape.
+VARIANTS = [{}, {"board_radius": 4}, {"board_radius": 12}]
 
 
 def turned(text, k):
@@ -432,3 +436,9 @@ class Oracle:
         self.chosen = {}
         self.gifts = 0
         return True
+
+
+def make(game):
+    """The oracle of a game: with its tiles, which the rules do not give one by one."""
+    tables = importlib.import_module("pyramid_envs.games.trellis.tables")
+    return Oracle(game.num_players, tables.tiles(game.options["tileset"]), game.options["board_radius"])

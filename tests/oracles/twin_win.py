@@ -37,6 +37,9 @@ START_SPACES = ["NW", "NE", "C", "SW", "SE"]
 HAND_SIZE = 2
 ACTIONS_PER_TURN = 2
 
+# The sets of options with which the game is to be compared.
+VARIANTS = [{"allow_pass": True}, {"allow_pass": False}]
+
 
 @cache
 def setups():
@@ -312,12 +315,14 @@ class Oracle:
                         longer.append(((*hands, cards), left))
             partial = longer
 
-        # What remains is unused, except a card put aside that the seat did not see.
+        # What remains is unused, except a card put aside that the seat did not see. Its goal is
+        # not on the board either, for it was in a hand until now.
         deals = set()
         for hands, rest in partial:
             if unknown_aside:
                 for aside in rest:
-                    deals.add((hands, tuple(card for card in rest if card != aside)))
+                    if aside not in goals:
+                        deals.add((hands, tuple(card for card in rest if card != aside)))
             else:
                 deals.add((hands, tuple(rest)))
         return deals

@@ -141,6 +141,13 @@ def observe(tables, s, seat, obs, i):
 
 
 @kernel
+def evaluate(tables, s, out, i):
+    """Nearer to the House, likelier to win: a free action farther counts a third."""
+    for p in range(tables.num_players):
+        out[i, p] = 3.0 ** -float(tables.distance[s.trios[p], s.house])
+
+
+@kernel
 def greedy(tables, s, lab, scores, i):
     """Nearest to the House after the move, counted in free actions; a win first, and never a win for others if it can be
     helped.

@@ -1,0 +1,55 @@
+"""Perfect play, where it is known: Treehouse for 2 seats."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyramid_envs.errors import AgentError
+from pyramid_envs.game import Game
+from pyramid_envs.solve import treehouse
+from pyramid_envs.threads import split
+
+
+class OptimalAgent:
+    """Plays the best action by the game's exact solution; of several equally good ones, the first.
+
+    Only Treehouse for 2 seats is solved. The solution is read from the user's cache folder when the first action is asked for, or
+    found then, which takes some seconds on all cores, and kept there (see `python -m pyramid_envs.solve treehouse --help`). It is that of
+    the game without a limit: how close `max_plies` is plays no part.
+
+    Args:
+        game: the game it plays.
+
+    Raises:
+        AgentError: for any other game.
+    """
+
+    name = "optimal"
+
+    def __init__(self, game: Game) -> None:
+        if not treehouse.solvable(game):
+            seats = f"{game.num_players} seats"
+            raise AgentError(f"the agent optimal plays only treehouse with 2 seats, not {game.name} with {seats}")
+        self.game = game
+
+    def act(
+        self,
+        rows: NDArray[Any],
+        observations: NDArray[np.int8],
+        masks: NDArray[np.bool_],
+        seats: NDArray[np.int64],
+        seeds: NDArray[np.uint64],
+    ) -> NDArray[np.int64]:
+        """See `pyramid_envs.agents.Agent`."""
+        values = treehouse.known_solution(self.game).values
+        actions = np.empty(len(masks), np.int64)
+        bits = masks.view(np.uint8)
+
+        def run(part: slice) -> None:
+            actions[part] = treehouse.best_actions(self.game, values, rows[part], bits[part])[0]
+
+        split(run, len(masks))
+        return actions

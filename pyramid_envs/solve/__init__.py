@@ -1,0 +1,1 @@
+"""Games solved exactly: `python -m pyramid_envs.solve --help`."""

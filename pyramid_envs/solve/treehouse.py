@@ -1,0 +1,336 @@
+"""Treehouse for 2 seats, solved: what every position is worth under perfect play, and what given policies make of each other.
+
+The rules come from the game's own kernels, by the loops of `pyramid_envs.solve.sweeps`, which also explains positions, results
+and tables of values. A mirror turns left into right: the rules and the value do not change, only the start does, and so value
+iteration looks at one of each pair of mirrored Houses.
+
+The solution knows no `max_plies`: it is that of the game without a limit. Its error is at most the residual times the number of
+turns that a game still takes, and half a unit in float32's last place (3e-8).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import sys
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyramid_envs.errors import SolutionError
+from pyramid_envs.game import Game, Row, bind_drivers
+from pyramid_envs.games.treehouse import rules
+from pyramid_envs.games.treehouse.tables import Trio, arrangements, numbers, text
+from pyramid_envs.solve import store, sweeps
+from pyramid_envs.solve.progress import Progress
+from pyramid_envs.solve.sweeps import FACES, T
+from pyramid_envs.threads import split
+
+TOLERANCE = 1e-7
+_FORMAT = 1  # of the file of a solution; rises when its layout changes
+_OWN_TRIOS = 8  # own trios whose positions are put to a policy in one call
+
+drivers = bind_drivers(rules, sweeps.INNER, sweeps.OUTER, [Path(sweeps.__file__)])
+
+# Writes likings, float32[B, A], for rows (record[B], seat 0 to move) and masks (uint8[B, A]): how likely each action is played,
+# up to a factor for each row, and 0 where the mask is 0. It is called from several threads.
+Likings = Callable[[NDArray[Any], NDArray[np.uint8], NDArray[np.float32]], None]
+
+
+def solvable(game: Game) -> bool:
+    """Whether this module can solve the game: Treehouse with 2 seats, whatever its other options."""
+    return game.card.rules is rules and game.num_players == 2
+
+
+def mirror_images() -> NDArray[np.int64]:
+    """int64[T]: the number of the arrangement that an arrangement looks like in a mirror."""
+
+    def mirror(trio: Trio) -> Trio:
+        return tuple(tuple((piece, 2 - direction) for piece, direction in column) for column in trio[::-1])
+
+    return np.array([numbers()[text(mirror(trio))] for trio in arrangements()])
+
+
+def index(row: Row) -> tuple[int, int, int]:
+    """Where a row's position stands in a table of values: [House, waiting trio, own trio]."""
+    seat = int(row[0].seat)
+    return int(row[0].house), int(row[0].trios[(seat + 1) % 2]), int(row[0].trios[seat])
+
+
+class Positions:
+    """What the rules say of all positions, as the loops of `sweeps` read it; these document the arrays.
+
+    Attributes:
+        game: the game, with 2 seats.
+        first, odds, results: what can be done where, int32[T, T, 7], float64[T, T, 6], int16[R].
+        over: uint8[T, T, T], 1 where the game is over.
+        ends: float32[T, T, T], the payoff there, 0 elsewhere.
+    """
+
+    def __init__(self, game: Game) -> None:
+        assert solvable(game)
+        self.game = game
+        self.first = np.zeros((T, T, FACES + 1), np.int32)
+        self.odds = np.zeros((T, T, FACES), np.float64)
+        lab = np.zeros(2, game.row_dtype)
+
+        def list_results(results: NDArray[np.int16]) -> int:
+            masks, chances = np.zeros((1, game.num_actions), np.uint8), np.zeros(FACES)
+            return int(drivers.list_results(game.tables, lab, masks, chances, self.first, self.odds, results))
+
+        self.results = np.zeros(list_results(np.zeros(0, np.int16)), np.int16)
+        list_results(self.results)
+        self.over = np.zeros((T, T, T), np.uint8)
+        self.ends = np.zeros((T, T, T), np.float32)
+        drivers.fill_ends(game.tables, lab, np.zeros((1, 2)), self.over, self.ends)
+
+    @cached_property
+    def digest(self) -> str:
+        """Changes with what the rules allow."""
+        return hashlib.sha256(b"".join(part.tobytes() for part in (self.first, self.odds, self.results))).hexdigest()
+
+
+class Solution(NamedTuple):
+    """What positions are worth under perfect play."""
+
+    values: NDArray[np.float32]  # [T, T, T], by House, waiting trio, own trio
+    residual: float  # no value differs by more from what the best moves make of the others (before rounding to float32)
+    sweeps: int  # of value iteration that it took
+
+
+def solve(game: Game, tolerance: float = TOLERANCE) -> Solution:
+    """Value iteration until the residual is below `tolerance`, on all cores."""
+    positions = Positions(game)
+    mirror = mirror_images()
+    houses = np.flatnonzero(np.arange(T) <= mirror)
+    values, new = positions.ends.astype(np.float64), positions.ends.astype(np.float64)
+    residual, count = math.inf, 0
+    with Progress(f"solving {game.title}") as progress:
+        while residual >= tolerance:
+            changes: list[float] = []
+
+            def run(part: slice, old: NDArray[Any] = values, new: NDArray[Any] = new, changes: list[float] = changes) -> None:
+                table = (positions.first, positions.results, positions.odds, positions.over)
+                changes.append(drivers.improve(*table, mirror, houses[part], old, new))
+
+            split(run, len(houses), least=1)
+            values, new = new, values
+            residual, count = max(changes), count + 1
+            progress.reach(_share(residual, tolerance), f"sweep {count}, residual {residual:.1e}")
+    return Solution(values.astype(np.float32), residual, count)
+
+
+def _share(change: float, tolerance: float) -> float:
+    """How far an iteration is whose last change was this: changes fall from about 1, by a factor each time."""
+    return 1.0 if change < tolerance else math.log(change) / math.log(tolerance)
+
+
+# ------------------------------------------------------------------------------------------------------------- on disk
+
+
+def path_of(game: Game) -> Path:
+    """Where the solution of the game is kept."""
+    options = "".join(f"_{name}={value}" for name, value in _rule_options(game).items())
+    return store.folder() / f"{game.name}_v{game.version}{options}.values"
+
+
+def save(game: Game, solution: Solution) -> Path:
+    """Keep a solution, for one of each pair of mirrored Houses.
+
+    Raises:
+        SolutionError: if it cannot be written.
+    """
+    houses = np.arange(T) <= mirror_images()
+    about = {**_about(game), "residual": solution.residual, "sweeps": solution.sweeps}
+    store.save(path_of(game), about, solution.values[houses])
+    return path_of(game)
+
+
+def load(game: Game, tolerance: float = TOLERANCE) -> Solution:
+    """A solution that was kept.
+
+    Raises:
+        FileNotFoundError: if there is none.
+        SolutionError: if it is damaged, made by other rules, or not within the tolerance.
+    """
+    about, halves = store.load(path_of(game), _about(game))
+    if not about["residual"] < tolerance:
+        raise SolutionError(f"{path_of(game)} is known to {about['residual']:.1e} only, not to {tolerance:.1e}")
+    mirror = mirror_images()
+    houses = np.flatnonzero(np.arange(T) <= mirror)
+    values = np.empty((T, T, T), np.float32)
+    values[mirror[houses]] = halves[:, mirror][:, :, mirror]
+    values[houses] = halves
+    return Solution(values, about["residual"], about["sweeps"])
+
+
+def _rule_options(game: Game) -> dict[str, Any]:
+    return {name: value for name, value in game.options.items() if name != "max_plies"}
+
+
+def _about(game: Game) -> dict[str, Any]:
+    return {
+        "format": _FORMAT,
+        "game": game.name,
+        "version": game.version,
+        "options": _rule_options(game),
+        "rules": Positions(game).digest,
+    }
+
+
+def solution(game: Game, tolerance: float = TOLERANCE, anew: bool = False) -> Solution:
+    """The solution as it was kept, or else (or if `anew`) solved now and kept; what happens is told on standard error."""
+    try:
+        if not anew:
+            return load(game, tolerance)
+    except FileNotFoundError:
+        _tell(f"{game.title} has not been solved here yet; this is done once")
+    except SolutionError as error:
+        _tell(f"{error}; {game.title} is solved anew")
+    found = solve(game, tolerance)
+    try:
+        _tell(f"saved in {save(game, found)}")
+    except SolutionError as error:
+        _tell(f"not saved: {error}")
+    return found
+
+
+def _tell(message: str) -> None:
+    print(message, file=sys.stderr, flush=True)
+
+
+_known: dict[str, Solution] = {}
+
+
+def known_solution(game: Game) -> Solution:
+    """As `solution`, remembered for as long as the process lives."""
+    key = repr(_rule_options(game))
+    if key not in _known:
+        _known[key] = solution(game)
+    return _known[key]
+
+
+# ------------------------------------------------------------------------------------------------------------ policies
+
+
+class Moves(NamedTuple):
+    """What a policy plays in the positions of one House, averaged over the rolls; see `sweeps.expect`."""
+
+    first: NDArray[np.int32]  # [T, T], by own trio, waiting trio
+    count: NDArray[np.int16]  # [T, T]
+    results: NDArray[np.int16]  # [R]
+    weights: NDArray[np.float32]  # [R]
+
+
+Policy = list[Moves]  # by House
+
+
+def policy(positions: Positions, likings: Likings, title: str) -> Policy:
+    """What is played in every position, roll by roll, asked from `likings` in batches."""
+    game = positions.game
+    found: Policy = [None] * T  # type: ignore[list-item]
+    asked: list[int] = []
+
+    def run(part: slice) -> None:
+        most = _OWN_TRIOS * T * FACES
+        rows, lab = np.zeros(most, game.row_dtype), np.zeros(1, game.row_dtype)
+        odds, chances = np.empty(most), np.zeros(FACES)
+        masks, liked = np.empty((most, game.num_actions), np.uint8), np.empty((most, game.num_actions), np.float32)
+        for h in range(T)[part]:
+            # All that is possible everywhere, were every list different: memory that is not written to costs nothing.
+            room = T * int((positions.first[h, :, FACES] - positions.first[h, :, 0]).sum())
+            results, weights = np.empty(room, np.int16), np.empty(room, np.float32)
+            first, count = np.zeros((T, T), np.int32), np.zeros((T, T), np.int16)
+            size = 0
+            for low in range(0, T, _OWN_TRIOS):
+                high = min(low + _OWN_TRIOS, T)
+                n = drivers.list_rows(game.tables, positions.over, h, low, high, chances, rows, odds, masks)
+                likings(rows[:n], masks[:n], liked[:n])
+                size = drivers.list_weights(game.tables, rows[:n], odds[:n], liked[:n], lab, first, count, results, weights, size)
+            found[h] = Moves(first, count, results[:size].copy(), weights[:size].copy())
+            asked.append(h)
+            progress.reach(len(asked) / T)
+
+    with Progress(title) as progress:
+        split(run, T, least=1)
+    return found
+
+
+def like_all(rows: NDArray[Any], masks: NDArray[np.uint8], likings: NDArray[np.float32]) -> None:
+    """`Likings` of the agent random."""
+    likings[:] = masks
+
+
+def like_greedy(game: Game) -> Likings:
+    """`Likings` of the agent greedy."""
+
+    def likings(rows: NDArray[Any], masks: NDArray[np.uint8], out: NDArray[np.float32]) -> None:
+        drivers.like_greedy(game.tables, rows, masks, np.zeros(8, game.row_dtype), np.empty((1, game.num_actions)), out)
+
+    return likings
+
+
+def like_best(game: Game, values: NDArray[np.float32]) -> Likings:
+    """`Likings` of the agent optimal."""
+
+    def likings(rows: NDArray[Any], masks: NDArray[np.uint8], out: NDArray[np.float32]) -> None:
+        out[:] = 0.0
+        out[np.arange(len(rows)), best_actions(game, values, rows, masks)[0]] = 1.0
+
+    return likings
+
+
+def best_actions(
+    game: Game, values: NDArray[np.float32], rows: NDArray[Any], masks: NDArray[np.uint8]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """For each row, with a roll, the first of the best actions, and what the mover may then expect."""
+    actions, worth = np.empty(len(rows), np.int64), np.empty(len(rows), np.float64)
+    drivers.best_actions(game.tables, rows, masks, np.zeros(1, game.row_dtype), values, actions, worth)
+    return actions, worth
+
+
+class Payoffs(NamedTuple):
+    """What a policy may expect against another at the start of a game, without a limit of plies."""
+
+    first: float  # in the first seat
+    second: float
+
+
+def expected(positions: Positions, own: Policy, other: Policy, title: str, tolerance: float = TOLERANCE) -> Payoffs:
+    """What `own` may expect against `other`, to about the tolerance; by iteration over all positions, not by play."""
+    mine, others = positions.ends.astype(np.float64), positions.ends.astype(np.float64)
+    before = np.empty_like(mine)
+    change, ratio, steady, left = 1.0, 1.0, 0.0, math.inf
+    with Progress(title) as progress:
+        while left >= tolerance:
+            _sweep(positions, other, mine, others)
+            np.copyto(before, mine)
+            last_change, last_ratio, change = change, ratio, _sweep(positions, own, others, mine)
+            ratio = change / last_change
+            # In the long run every change is `ratio` times the one before it: what is still to come is a geometric series, which
+            # can be added at once. The greatest ratio that was steady for a while tells how much may be left to come.
+            slow = max(ratio, steady)
+            left = change * slow / (1 - slow) if slow < 1 else math.inf
+            if left >= tolerance and abs(ratio - last_ratio) < 0.02 * (1 - ratio):
+                np.subtract(mine, before, out=before)
+                before *= ratio / (1 - ratio)
+                mine += before
+                ratio, steady = 1.0, slow
+            progress.reach(_share(left, tolerance))
+    start = index(positions.game.initial())
+    return Payoffs(float(mine[start]), -float(others[start]))
+
+
+def _sweep(positions: Positions, moves: Policy, values: NDArray[np.float64], new: NDArray[np.float64]) -> float:
+    """Write what `moves` may expect where the table of the other seat is `values`; the greatest change."""
+    changes: list[float] = []
+
+    def run(part: slice) -> None:
+        changes.extend(drivers.expect(h, *moves[h], positions.over, values, new) for h in range(T)[part])
+
+    split(run, T, least=1)
+    return max(changes)

@@ -1,0 +1,467 @@
+"""Self-play training by PPO: every seat of thousands of games learns in one shared network.
+
+::
+
+    python -m training.train --game treehouse
+    python -m training.train --config configs/treehouse.yaml --options.dig_away true
+    python -m training.train --resume runs/treehouse-2p-20250101-120000
+
+Many games are stepped side by side (`pyramid_envs.Batch`). Each seat of each game is a stream of decisions of its own
+(`training.streams`), learned from by proximal policy optimisation (Schulman et al. 2017) with undiscounted rewards. Illegal
+actions are masked in the logits. What is saved and evaluated is an exponential average of the weights (EMA). The entropy bonus
+keeps play varied; the pull towards a *magnet*, a copy of the policy renewed now and then, is for games with hidden information,
+where plain self-play runs in circles (Sokota et al. 2023). Ctrl-C saves and stops; ``--resume`` continues with the same numbers
+as if nothing had happened.
+
+What TensorBoard shows (``tensorboard --logdir runs``); the horizontal axis counts decisions:
+
+speed/decisions_per_second  over the last update, learning included, evaluation and saving left out
+games/plies                 mean length in actions of the games that ended in the last rollout
+games/truncated             share of them that max_plies cut
+games/seat_0_payoff         mean payoff of seat 0 in them: how much the first seat is worth
+learn/policy_loss           the clipped objective; its size means little
+learn/value_loss            half the mean squared error of the value
+learn/explained_variance    1: the value foresees the returns perfectly; 0: no better than their mean
+learn/entropy               of the policy over legal actions, in nats; falls as play gets decided
+learn/magnet_kl             divergence of the policy from the magnet, in nats (0 without a magnet)
+learn/policy_kl             how far an update moves the policy, in nats; beyond about 0.05 learning is too fast
+learn/clipped               share of decisions whose ratio was clipped; 0.05 to 0.3 is usual
+learn/gradient_norm         before clipping
+learn/waiting               share of decisions that wait for the next rollout, because it is not known yet what they led to
+schedule/learning_rate, schedule/entropy  what the schedules say
+wins/AGENT                  share of games that the EMA policy, drawing its actions, wins against a fixed agent, over all seats
+payoff/AGENT                its mean payoff in them
+"""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils.tensorboard import SummaryWriter
+from tqdm import tqdm
+
+import pyramid_envs as pe
+from pyramid_envs import rng
+from pyramid_envs.agents import checkpoint
+from pyramid_envs.agents.learned import LearnedAgent
+from pyramid_envs.agents.networks import build, default_kind, initialise, mask_logits
+from pyramid_envs.evaluation import Match, play_match
+from pyramid_envs.threads import cores
+from training import report
+from training.cli import Interrupts, SettingsError, new_run, read_settings, run_command, use_device
+from training.streams import credit
+
+COMMAND = "python -m training.train"
+# When a run is resumed:
+CHANGEABLE = frozenset({"total_steps", "minutes", "device", "threads", "opponents"})
+CHANGEABLE |= {"eval_every", "eval_games", "final_games", "save_every", "keep"}
+EVALUATION_SEED = 1_000_000_000  # far from those of training
+
+
+@dataclass
+class Settings:
+    """Settings of a training."""
+
+    game: str = "treehouse"
+    """The game."""
+    options: dict[str, Any] = field(default_factory=dict)
+    """Options of the game that differ from its defaults; single ones as --options.num_players 3."""
+    run: str | None = None
+    """The folder to write to; by default runs/GAME-SEATSp-DATE-TIME."""
+    seed: int = 0
+    """Seed of everything random."""
+    device: str = "cpu"
+    """Where the network lives: cpu, cuda, cuda:1."""
+    threads: int | None = None
+    """Threads of the network on the CPU; by default one for each core."""
+
+    total_steps: int = 6_553_600
+    """Decisions to learn from; the schedules end with them."""
+    minutes: float | None = None
+    """Stop after so many minutes, even if total_steps is not reached."""
+    num_games: int = 1024
+    """Games side by side."""
+    plies: int = 64
+    """Actions played in each of them between two updates."""
+
+    network: str = "auto"
+    """mlp, conv, or auto: what fits the game's observation."""
+    hidden: list[int] = field(default_factory=lambda: [256, 256])
+    """Layers of an mlp."""
+    separate_value: bool = False
+    """Whether the value of an mlp has layers of its own."""
+    channels: int = 64
+    """Planes of every layer of a conv."""
+    blocks: int = 4
+    """Residual blocks of a conv."""
+
+    learning_rate: float = 1e-3
+    """Adam's step size at the start."""
+    final_learning_rate: float = 0.0
+    """And at the end; it moves along a line."""
+    entropy: float = 0.01
+    """Weight of the entropy bonus at the start."""
+    final_entropy: float = 0.0
+    """And at the end; it moves along a line."""
+    magnet: float = 0.0
+    """Weight of the divergence from the magnet; 0: no magnet."""
+    magnet_every: int = 20
+    """Updates between two renewals of the magnet."""
+    gae_lambda: float = 0.95
+    """Decay of generalised advantage estimation."""
+    clip: float = 0.2
+    """How far from 1 the ratio of new to old probability may push."""
+    epochs: int = 2
+    """Passes over each rollout."""
+    minibatch: int = 4096
+    """Decisions of one gradient step."""
+    value_weight: float = 0.5
+    """Weight of the value's loss."""
+    max_gradient: float = 0.5
+    """Gradients longer than this are shortened."""
+    ema: float = 0.999
+    """Decay of the averaged weights, each gradient step."""
+
+    opponents: list[str] = field(default_factory=lambda: ["random", "greedy"])
+    """Fixed agents to be measured against."""
+    eval_every: int = 10
+    """Updates between two brief evaluations."""
+    eval_games: int = 400
+    """Games of a brief evaluation against each opponent."""
+    final_games: int = 10_000
+    """Games of the evaluation at the end against each opponent; 0: none."""
+    save_every: int = 20
+    """Updates between two checkpoints."""
+    keep: int = 3
+    """Checkpoints that are kept, the newest."""
+
+    def __post_init__(self) -> None:
+        counts = {"total_steps", "num_games", "plies", "epochs", "minibatch", "magnet_every"}
+        for name in sorted(counts | {"eval_every", "eval_games", "save_every", "keep"}):
+            if getattr(self, name) < 1:
+                raise SettingsError(f"{name} must be at least 1, not {getattr(self, name)}")
+        if self.total_steps < self.num_games * self.plies:
+            raise SettingsError(
+                f"total_steps {self.total_steps:,} is less than one update, num_games × plies = {self.num_games * self.plies:,}"
+            )
+
+
+def train(settings: Settings, resume: Path | None = None) -> Path:
+    """Train, and return the folder of the last checkpoint.
+
+    Args:
+        settings: of the training; when resuming, those it was begun with, but for CHANGEABLE.
+        resume: the folder of a run or of one of its checkpoints.
+    """
+    # ------------------------------------------------------------------------------------------------------------ set-up
+    game = pe.make_game(settings.game, **settings.options)
+    opponents = [pe.make_agent(name, game) for name in settings.opponents]
+    device = use_device(settings.device)
+    torch.set_num_threads(settings.threads or cores())
+    num_games, num_seats = settings.num_games, game.num_players
+    if settings.plies <= num_seats:
+        raise SettingsError(f"plies must be more than the number of seats, {num_seats}, so that some seat decides twice in them")
+    steps_per_update = num_games * settings.plies
+    num_updates = settings.total_steps // steps_per_update
+
+    kind = default_kind(game.observation_shape) if settings.network == "auto" else settings.network
+    sizes = ("channels", "blocks") if kind == "conv" else ("hidden", "separate_value")
+    network_config = {"kind": kind, **{name: getattr(settings, name) for name in sizes}}
+    try:
+        network = build(network_config, game.observation_shape, game.num_actions)
+    except ValueError as error:
+        raise SettingsError(str(error)) from None
+    # Weights and the order of learning come from one generator, on the CPU; actions from another, where the network is.
+    generator = torch.Generator().manual_seed(_seed(settings.seed, 0))
+    action_generator = torch.Generator(device).manual_seed(_seed(settings.seed, 1))
+    initialise(network, generator)
+    network.to(device)
+    average = copy.deepcopy(network)
+    magnet = copy.deepcopy(network)
+    optimizer = torch.optim.Adam(network.parameters(), lr=settings.learning_rate, eps=1e-5)
+    batch = pe.Batch(game, num_games, _seed(settings.seed, 2))
+
+    # A rollout. The first rows, one for each seat, hold the decisions that wait from the rollout before (see training.streams).
+    rows = num_seats + settings.plies
+    observations = torch.zeros((rows, num_games, *game.observation_shape), dtype=torch.int8, device=device)
+    masks = torch.zeros((rows, num_games, game.num_actions), dtype=torch.bool, device=device)
+    actions = torch.zeros((rows, num_games), dtype=torch.int64, device=device)
+    log_probs = torch.zeros((rows, num_games), device=device)
+    values = torch.zeros((rows, num_games), device=device)
+    seats = np.zeros((rows, num_games), np.int64)
+    seats[:num_seats] = np.arange(num_seats)[:, None]
+    present = np.ones((rows, num_games), np.bool_)
+    present[:num_seats] = False
+    rewards = np.zeros((rows, num_games, num_seats), np.float32)
+    terminated = np.zeros((rows, num_games), np.bool_)
+    truncated = np.zeros((rows, num_games), np.bool_)
+    waiting = {"observations": observations, "masks": masks, "actions": actions, "log_probs": log_probs, "values": values}
+
+    update, gradient_steps, seconds = 0, 0, 0.0
+    matches: list[dict[str, Any]] = []
+    if resume is None:
+        run = new_run(settings, settings.run, game)
+    else:
+        folder = checkpoint.find(resume)
+        run = folder.parent
+        state = checkpoint.load_training_state(folder)
+        update, gradient_steps, seconds = state["update"], state["gradient_steps"], state["seconds"]
+        network.load_state_dict(state["network"])
+        average.load_state_dict(checkpoint.load_network(folder, game).state_dict())
+        magnet.load_state_dict(state["magnet"])
+        optimizer.load_state_dict(state["optimizer"])
+        generator.set_state(state["generator"])
+        action_generator.set_state(state["action_generator"])
+        _restore(batch, state["batch"])
+        for name, tensor in waiting.items():
+            tensor[:num_seats] = state["waiting"][name].to(device)
+        present[:num_seats] = state["waiting"]["present"].numpy()
+
+    def save() -> Path:
+        config = checkpoint.describe(
+            game,
+            network_config,
+            update * steps_per_update,
+            trainer=COMMAND,
+            settings=asdict(settings),
+            minutes=seconds / 60,
+            hardware=f"{settings.device}, {settings.threads or cores()} threads",
+            packages=report.versions(),
+        )
+        results = report.results_of(game, matches)
+        state = {
+            "update": update,
+            "gradient_steps": gradient_steps,
+            "seconds": seconds,
+            "network": network.state_dict(),
+            "magnet": magnet.state_dict(),
+            "optimizer": optimizer.state_dict(),
+            "generator": generator.get_state(),
+            "action_generator": action_generator.get_state(),
+            "batch": _batch_state(batch),
+            "waiting": {name: tensor[:num_seats].clone() for name, tensor in waiting.items()}
+            | {"present": torch.from_numpy(present[:num_seats].copy())},
+        }
+        return checkpoint.write(
+            run,
+            average.state_dict(),
+            config,
+            results,
+            report.model_card(game, config, results),
+            lambda folder: torch.save(state, folder / checkpoint.STATE),
+            settings.keep,
+        )
+
+    def evaluate_briefly() -> list[Match]:
+        agent = LearnedAgent(average, game, "self-play", device=settings.device)
+        return [play_match(game, agent, opponent, settings.eval_games, EVALUATION_SEED) for opponent in opponents]
+
+    print(f"{game!r}\n{kind} with {sum(p.numel() for p in network.parameters()):,} weights; writing to {run}")
+    writer = SummaryWriter(str(run), purge_step=update * steps_per_update)
+    progress = tqdm(
+        total=num_updates * steps_per_update, initial=update * steps_per_update, unit=" steps", unit_scale=True, disable=None
+    )
+    saved_at = update
+
+    with Interrupts() as interrupts:
+        while update < num_updates and not interrupts.wanted:
+            if settings.minutes is not None and seconds > settings.minutes * 60:
+                break
+            update_began = time.monotonic()
+            done_share = update / num_updates
+            learning_rate = _line(settings.learning_rate, settings.final_learning_rate, done_share)
+            entropy_weight = _line(settings.entropy, settings.final_entropy, done_share)
+            for group in optimizer.param_groups:
+                group["lr"] = learning_rate
+            if settings.magnet and update % settings.magnet_every == 0:
+                magnet.load_state_dict(network.state_dict())
+
+            # ------------------------------------------------------------------------------------------------- play
+            lengths: list[np.ndarray[Any, Any]] = []
+            with torch.inference_mode():
+                for t in range(num_seats, rows):
+                    observations[t].copy_(torch.from_numpy(batch.observations))
+                    masks[t].copy_(torch.from_numpy(batch.masks))
+                    seats[t] = batch.seats
+                    logits, values[t] = network(observations[t])
+                    logits = mask_logits(logits, masks[t])
+                    log_policy = torch.log_softmax(logits, 1)
+                    actions[t] = _draw(torch.softmax(logits, 1), masks[t], action_generator)
+                    log_probs[t] = log_policy.gather(1, actions[t, :, None]).squeeze(1)
+                    plies = batch.plies + 1
+                    step = batch.step(actions[t].cpu().numpy())
+                    rewards[t], terminated[t], truncated[t] = step
+                    lengths.append(plies[step.terminated | step.truncated])
+
+            # ----------------------------------------------------------------------------------- what is to be learned
+            advantages_np, closed, open_rows = credit(
+                seats, values.cpu().numpy(), present, rewards, terminated, truncated, settings.gae_lambda
+            )
+            chosen = torch.from_numpy(np.flatnonzero(closed)).to(device)
+            flat_observations = observations.flatten(0, 1)
+            flat_masks = masks.flatten(0, 1)
+            flat_actions, flat_log_probs, flat_values = actions.flatten(), log_probs.flatten(), values.flatten()
+            flat_advantages = torch.from_numpy(advantages_np).to(device).flatten()
+            flat_returns = flat_values + flat_advantages
+            mean, deviation = flat_advantages[chosen].mean(), flat_advantages[chosen].std(correction=0) + 1e-8
+            explained = 1 - flat_advantages[chosen].var(correction=0) / (flat_returns[chosen].var(correction=0) + 1e-8)
+
+            # ------------------------------------------------------------------------------------------------ learn
+            sums: dict[str, torch.Tensor] = {}
+            num_minibatches = 0
+            for _ in range(settings.epochs):
+                order = chosen[torch.randperm(len(chosen), generator=generator).to(device)]
+                for part in order.tensor_split(max(1, round(len(order) / settings.minibatch))):
+                    part_masks = flat_masks[part]
+                    logits, value = network(flat_observations[part])
+                    logits = mask_logits(logits, part_masks)
+                    # Not log_policy.exp(): where that underflows it takes the processor twenty times as long.
+                    policy, log_policy = torch.softmax(logits, 1), torch.log_softmax(logits, 1)
+                    log_prob = log_policy.gather(1, flat_actions[part, None]).squeeze(1)
+                    entropy = -(policy * log_policy).sum(1).mean()
+
+                    log_ratio = log_prob - flat_log_probs[part]
+                    ratio = log_ratio.exp()
+                    advantage = (flat_advantages[part] - mean) / deviation
+                    clipped_ratio = ratio.clamp(1 - settings.clip, 1 + settings.clip)
+                    policy_loss = -torch.minimum(advantage * ratio, advantage * clipped_ratio).mean()
+                    value_loss = 0.5 * (value - flat_returns[part]).square().mean()
+                    loss = policy_loss - entropy_weight * entropy + settings.value_weight * value_loss
+                    magnet_kl = torch.zeros((), device=device)
+                    if settings.magnet:
+                        with torch.no_grad():
+                            magnet_logits, _ = magnet(flat_observations[part])
+                            log_magnet = torch.log_softmax(mask_logits(magnet_logits, part_masks), 1)
+                        magnet_kl = (policy * (log_policy - log_magnet)).sum(1).mean()
+                        loss = loss + settings.magnet * magnet_kl
+
+                    optimizer.zero_grad(set_to_none=True)
+                    loss.backward()
+                    gradient_norm = torch.nn.utils.clip_grad_norm_(network.parameters(), settings.max_gradient)
+                    optimizer.step()
+                    gradient_steps += 1
+                    num_minibatches += 1
+                    with torch.no_grad():
+                        # The first weights are forgotten sooner than the decay would forget them.
+                        decay = min(settings.ema, gradient_steps / (gradient_steps + 10))
+                        for averaged, current in zip(average.parameters(), network.parameters(), strict=True):
+                            averaged.lerp_(current, 1 - decay)
+                        for name, number in {
+                            "policy_loss": policy_loss,
+                            "value_loss": value_loss,
+                            "entropy": entropy,
+                            "magnet_kl": magnet_kl,
+                            "policy_kl": (ratio - 1 - log_ratio).mean(),
+                            "clipped": ((ratio - 1).abs() > settings.clip).float().mean(),
+                            "gradient_norm": gradient_norm,
+                        }.items():
+                            sums[name] = sums.get(name, 0) + number.detach()
+
+            # ---------------------------------------------------- decisions that wait go to the first rows of the next rollout
+            open_at = torch.from_numpy(np.maximum(open_rows.T, 0)).to(device)  # [P, N]
+            columns = torch.arange(num_games, device=device)
+            for tensor in waiting.values():
+                tensor[:num_seats] = tensor[open_at, columns]
+            present[:num_seats] = open_rows.T >= 0
+
+            # ------------------------------------------------------------------------------------------------- tell
+            update += 1
+            steps = update * steps_per_update
+            update_seconds = time.monotonic() - update_began
+            ended = np.concatenate(lengths)
+            writer.add_scalar("speed/decisions_per_second", steps_per_update / update_seconds, steps)
+            if len(ended):
+                over = terminated | truncated
+                writer.add_scalar("games/plies", ended.mean(), steps)
+                writer.add_scalar("games/truncated", truncated.sum() / over.sum(), steps)
+                writer.add_scalar("games/seat_0_payoff", rewards[..., 0][over].mean(), steps)
+            for name, total in sums.items():
+                writer.add_scalar(f"learn/{name}", float(total) / num_minibatches, steps)
+            writer.add_scalar("learn/explained_variance", float(explained), steps)
+            writer.add_scalar("learn/waiting", present[:num_seats].sum() / steps_per_update, steps)
+            writer.add_scalar("schedule/learning_rate", learning_rate, steps)
+            writer.add_scalar("schedule/entropy", entropy_weight, steps)
+            progress.update(steps_per_update)
+
+            # --------------------------------------------------------------------------------------- evaluate and save
+            if update % settings.eval_every == 0 or update == num_updates:
+                played = evaluate_briefly()
+                matches = [{"play": report.SAMPLED, **match.to_json()} for match in played]
+                for match in played:
+                    writer.add_scalar(f"wins/{match.opponent}", match.win_rate.value, steps)
+                    writer.add_scalar(f"payoff/{match.opponent}", match.mean_payoff.value, steps)
+                told = ", ".join(f"{report.brief(match)} of games against {match.opponent}" for match in played)
+                speed = steps_per_update / update_seconds
+                progress.set_postfix_str(", ".join(f"{match.opponent} {report.brief(match)}" for match in played))
+                if progress.disable:
+                    print(f"{steps:,} of {num_updates * steps_per_update:,} steps, {speed:,.0f} steps/s; wins {told}", flush=True)
+            seconds += time.monotonic() - update_began
+            if update % settings.save_every == 0 or update == num_updates:
+                save()
+                saved_at = update
+    progress.close()
+    writer.close()
+
+    # ------------------------------------------------------------------------------------------------------------- end
+    folder = save() if saved_at != update or update == 0 else checkpoint.find(run)
+    if interrupts.wanted:
+        print(f"Stopped after {update * steps_per_update:,} steps and saved {folder}\nContinue with: {COMMAND} --resume {run}")
+        raise KeyboardInterrupt
+    if settings.final_games:
+        print(f"Trained for {seconds / 60:.1f} minutes; measuring the averaged weights …", flush=True)
+        matches = report.measure(average, game, opponents, settings.final_games, EVALUATION_SEED, folder.name, settings.device)
+        results = report.results_of(game, matches)
+        checkpoint.write_results(folder, results, report.model_card(game, checkpoint.read_config(folder), results))
+        report.print_table(str(folder), game, matches)
+    print(f"The agent is in {folder}")
+    return folder
+
+
+def _draw(policy: torch.Tensor, masks: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    """int64[B]: actions drawn with their probabilities, by one uniform number each."""
+    cumulated = policy.cumsum(1)
+    numbers = torch.rand((len(masks), 1), generator=generator, device=masks.device)
+    drawn = torch.searchsorted(cumulated, numbers * cumulated[:, -1:], right=True).clamp_(max=masks.shape[1] - 1)
+    # Sums that are not rounded alike in all places may, once in millions of draws, lead to an illegal neighbour.
+    return torch.where(masks.gather(1, drawn), drawn, policy.argmax(1, keepdim=True)).squeeze(1)
+
+
+def _line(first: float, last: float, share: float) -> float:
+    return first + (last - first) * share
+
+
+def _seed(seed: int, purpose: int) -> int:
+    """Seeds for different purposes that have nothing in common."""
+    return int(rng.fold(rng.seed_key(seed), purpose))
+
+
+def _batch_state(batch: pe.Batch) -> dict[str, torch.Tensor]:
+    """What the batch pickles, as bytes."""
+    return {
+        name: torch.from_numpy(np.ascontiguousarray(array).view(np.uint8).copy())
+        for name, array in batch.__getstate__().items()
+        if name != "game"
+    }
+
+
+def _restore(batch: pe.Batch, state: dict[str, torch.Tensor]) -> None:
+    arrays = {name: state[name].numpy().view(array.dtype) for name, array in batch.__getstate__().items() if name != "game"}
+    batch.__setstate__({"game": batch.game, **arrays})
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command."""
+    settings, resume = read_settings(Settings, COMMAND, CHANGEABLE, arguments)
+    train(settings, resume)
+    return 0
+
+
+if __name__ == "__main__":
+    run_command(main)
