@@ -464,10 +464,11 @@ def test_the_vector_refuses_actions_of_a_wrong_shape(game: pe.Game) -> None:
 def test_recorded_games_are_those_of_the_batch(game: pe.Game) -> None:
     """The learner that plays what a random batch played meets the same positions."""
     game = short(game)
-    script = record(game, 4)[0]
+    scripts = (record(game, seed)[0] for seed in range(4, 24))
+    script = next(script for script in scripts if len(set(script.rows)) == len(script.rows))  # no position comes twice
     seat = script.seats[0]
     env = SeatEnv(game, Scripted([script]), seat=seat)
-    observation, _ = env.reset(seed=4)
+    observation, _ = env.reset(seed=script.seed)
     own = [i for i, mover in enumerate(script.seats) if mover == seat]
     for i in own[: len(own) // 2]:
         assert np.array_equal(observation, script.observations[i])

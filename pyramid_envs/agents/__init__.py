@@ -37,7 +37,7 @@ def make_agent(spec: str, game: Game) -> Agent:
     """An agent by name.
 
     Args:
-        spec: ``random``, ``greedy``, or the folder of a checkpoint or of a training run (its latest checkpoint).
+        spec: ``random``, ``greedy``, ``optimal`` (Treehouse for 2 seats), or the folder of a checkpoint or of a training run (its latest checkpoint).
         game: the game it will play.
 
     Raises:

@@ -16,9 +16,9 @@ from pyramid_envs.threads import split
 class OptimalAgent:
     """Plays the best action by the game's exact solution; of several equally good ones, the first.
 
-    Only Treehouse for 2 seats is solved. The solution is read from the user's cache folder when the first action is asked for, or
-    found then, which takes some seconds on all cores, and kept there (see `python -m pyramid_envs.solve treehouse --help`). It is that of
-    the game without a limit: how close `max_plies` is plays no part.
+    Only Treehouse for 2 seats is solved. When the first action is asked for, the solution is read from the user's cache folder,
+    or found, which takes some seconds on all cores, and kept there (see `python -m pyramid_envs.solve treehouse --help`). It is
+    that of the game without a limit: how near `max_plies` is plays no part.
 
     Args:
         game: the game it plays.

@@ -83,7 +83,10 @@ class SB3VecEnv(VecEnv):
 
     def step_async(self, actions: NDArray[np.int64]) -> None:
         """Take the learners' int[N] actions."""
-        self._actions = np.asarray(actions).astype(np.int64, copy=True).reshape(self.num_envs)
+        chosen = np.asarray(actions)
+        if chosen.size != self.num_envs or chosen.dtype.kind not in "iu":
+            raise ValueError(f"actions must be int[{self.num_envs}], not {chosen.dtype} of shape {chosen.shape}")
+        self._actions = chosen.astype(np.int64).reshape(self.num_envs)
 
     def step_wait(self) -> tuple[NDArray[np.int8], NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]]:
         """Play them, then the opponents up to the learners' next decisions; new arrays."""

@@ -21,10 +21,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     treehouse_parser = games.add_parser(
         "treehouse",
         help="Treehouse for 2 seats, by value iteration over all positions",
-        description="Solve Treehouse for 2 seats by value iteration over all 8.5 million positions, on all cores. The solution "
-        "is kept in $PYRAMID_ENVS_CACHE, by default ~/.cache/pyramid_envs, where the agent optimal finds it. Printed are the value "
-        "of the start, the best openings, and the exact results of the agents optimal, greedy and random against each other, all "
-        "without a limit of plies.",
+        description="Solve Treehouse for 2 seats by value iteration over all 8.5 million positions, on all cores. The "
+        "solution is kept in $PYRAMID_ENVS_CACHE, by default ~/.cache/pyramid_envs, where the agent optimal finds it. Printed "
+        "are the value of the start, the best openings, and the exact results of the agents optimal, greedy and random against "
+        "each other, all without a limit of plies.",
     )
     treehouse_parser.add_argument("--dig-away", action="store_true", help="with the game's option dig_away")
     treehouse_parser.add_argument(

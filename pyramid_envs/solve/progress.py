@@ -10,9 +10,9 @@ from typing import Any
 _LINES_APART = 5.0  # seconds
 
 try:
-    from tqdm import tqdm
+    from tqdm import tqdm as _bar
 except ImportError:
-    tqdm = None
+    _bar = None  # type: ignore[assignment, misc]
 
 
 class Progress:
@@ -22,8 +22,8 @@ class Progress:
         self._title = title
         self._told = time.monotonic()
         self._bar: Any = None
-        if tqdm is not None and sys.stderr.isatty():
-            self._bar = tqdm(total=100, desc=title, bar_format="{desc}: {percentage:3.0f}% |{bar}| {elapsed}{postfix}")
+        if _bar is not None and sys.stderr.isatty():
+            self._bar = _bar(total=100, desc=title, bar_format="{desc}: {percentage:3.0f}% |{bar}| {elapsed}{postfix}")
 
     def reach(self, share: float, note: str = "") -> None:
         """The work is done to this share, from 0 to 1."""

@@ -129,20 +129,20 @@ def improve(first, results, odds, over, mirror, houses, values, new):
     return change
 
 
-def expect(h, first, count, results, weights, over, values, new):
+def expect(h, first, sizes, results, weights, over, values, new):
     """One sweep of policy evaluation, for the House h: write new[h] by a policy's moves to `values`, the other seat's.
 
-    results[k] is played with the probability weights[k], for k from first[m, w] on, count[m, w] of them. Returns the greatest
+    results[k] is played with the probability weights[k], for k from first[m, w] on, sizes[m, w] of them. Returns the greatest
     change.
     """
     total = np.empty(T)
     change = 0.0
     for m in range(T):
         # A list that most waiting trios have in common is worked off for all of them at once, which is far faster.
-        start, size = first[m, T // 2], count[m, T // 2]
+        start, size = first[m, T // 2], sizes[m, T // 2]
         shared = 0
         for w in range(T):
-            shared += first[m, w] == start and count[m, w] == size
+            shared += first[m, w] == start and sizes[m, w] == size
             total[w] = 0.0
         common = shared > T // 4
         if common:
@@ -154,9 +154,9 @@ def expect(h, first, count, results, weights, over, values, new):
         for w in range(T):
             if over[h, w, m]:
                 continue
-            if not (common and first[m, w] == start and count[m, w] == size):
+            if not (common and first[m, w] == start and sizes[m, w] == size):
                 expected = 0.0
-                for k in range(first[m, w], first[m, w] + count[m, w]):
+                for k in range(first[m, w], first[m, w] + sizes[m, w]):
                     r = int(results[k])
                     x, y = (h, r) if r < T else (r - T, m)
                     expected -= weights[k] * values[x, y, w]
@@ -190,7 +190,7 @@ def list_rows(tables, over, h, low, high, chances, rows, odds, masks):
     return b
 
 
-def list_weights(tables, rows, odds, likings, lab, first, count, results, weights, size):
+def list_weights(tables, rows, odds, likings, lab, first, sizes, results, weights, size):
     """Append to results and weights, from `size` on, a policy's moves in these rows (of `list_rows`), and their probabilities.
 
     likings[b, a] >= 0 is how likely the policy plays action a in rows[b], up to a factor. A waiting trio whose list is that of
@@ -239,7 +239,7 @@ def list_weights(tables, rows, odds, likings, lab, first, count, results, weight
             last = size
             size += n
         last_count = n
-        first[m, w], count[m, w] = last, n
+        first[m, w], sizes[m, w] = last, n
     return size
 
 

@@ -14,7 +14,6 @@ import hashlib
 import math
 import sys
 from collections.abc import Callable
-from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -61,6 +60,16 @@ def index(row: Row) -> tuple[int, int, int]:
     return int(row[0].house), int(row[0].trios[(seat + 1) % 2]), int(row[0].trios[seat])
 
 
+def _list_results(game: Game) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.int16]]:
+    """The arrays first, odds and results of `sweeps.list_results`."""
+    first, odds = np.zeros((T, T, FACES + 1), np.int32), np.zeros((T, T, FACES), np.float64)
+    lab, masks, chances = np.zeros(2, game.row_dtype), np.zeros((1, game.num_actions), np.uint8), np.zeros(FACES)
+    count = drivers.list_results(game.tables, lab, masks, chances, first, odds, np.zeros(0, np.int16))
+    results = np.zeros(count, np.int16)
+    drivers.list_results(game.tables, lab, masks, chances, first, odds, results)
+    return first, odds, results
+
+
 class Positions:
     """What the rules say of all positions, as the loops of `sweeps` read it; these document the arrays.
 
@@ -74,24 +83,9 @@ class Positions:
     def __init__(self, game: Game) -> None:
         assert solvable(game)
         self.game = game
-        self.first = np.zeros((T, T, FACES + 1), np.int32)
-        self.odds = np.zeros((T, T, FACES), np.float64)
-        lab = np.zeros(2, game.row_dtype)
-
-        def list_results(results: NDArray[np.int16]) -> int:
-            masks, chances = np.zeros((1, game.num_actions), np.uint8), np.zeros(FACES)
-            return int(drivers.list_results(game.tables, lab, masks, chances, self.first, self.odds, results))
-
-        self.results = np.zeros(list_results(np.zeros(0, np.int16)), np.int16)
-        list_results(self.results)
-        self.over = np.zeros((T, T, T), np.uint8)
-        self.ends = np.zeros((T, T, T), np.float32)
-        drivers.fill_ends(game.tables, lab, np.zeros((1, 2)), self.over, self.ends)
-
-    @cached_property
-    def digest(self) -> str:
-        """Changes with what the rules allow."""
-        return hashlib.sha256(b"".join(part.tobytes() for part in (self.first, self.odds, self.results))).hexdigest()
+        self.first, self.odds, self.results = _list_results(game)
+        self.over, self.ends = np.zeros((T, T, T), np.uint8), np.zeros((T, T, T), np.float32)
+        drivers.fill_ends(game.tables, np.zeros(1, game.row_dtype), np.zeros((1, 2)), self.over, self.ends)
 
 
 class Solution(NamedTuple):
@@ -173,13 +167,9 @@ def _rule_options(game: Game) -> dict[str, Any]:
 
 
 def _about(game: Game) -> dict[str, Any]:
-    return {
-        "format": _FORMAT,
-        "game": game.name,
-        "version": game.version,
-        "options": _rule_options(game),
-        "rules": Positions(game).digest,
-    }
+    allowed = hashlib.sha256(b"".join(part.tobytes() for part in _list_results(game))).hexdigest()
+    options = _rule_options(game)
+    return {"format": _FORMAT, "game": game.name, "version": game.version, "options": options, "allowed_sha256": allowed}
 
 
 def solution(game: Game, tolerance: float = TOLERANCE, anew: bool = False) -> Solution:
@@ -221,7 +211,7 @@ class Moves(NamedTuple):
     """What a policy plays in the positions of one House, averaged over the rolls; see `sweeps.expect`."""
 
     first: NDArray[np.int32]  # [T, T], by own trio, waiting trio
-    count: NDArray[np.int16]  # [T, T]
+    sizes: NDArray[np.int16]  # [T, T]
     results: NDArray[np.int16]  # [R]
     weights: NDArray[np.float32]  # [R]
 
@@ -244,14 +234,14 @@ def policy(positions: Positions, likings: Likings, title: str) -> Policy:
             # All that is possible everywhere, were every list different: memory that is not written to costs nothing.
             room = T * int((positions.first[h, :, FACES] - positions.first[h, :, 0]).sum())
             results, weights = np.empty(room, np.int16), np.empty(room, np.float32)
-            first, count = np.zeros((T, T), np.int32), np.zeros((T, T), np.int16)
+            first, sizes = np.zeros((T, T), np.int32), np.zeros((T, T), np.int16)
             size = 0
             for low in range(0, T, _OWN_TRIOS):
                 high = min(low + _OWN_TRIOS, T)
                 n = drivers.list_rows(game.tables, positions.over, h, low, high, chances, rows, odds, masks)
                 likings(rows[:n], masks[:n], liked[:n])
-                size = drivers.list_weights(game.tables, rows[:n], odds[:n], liked[:n], lab, first, count, results, weights, size)
-            found[h] = Moves(first, count, results[:size].copy(), weights[:size].copy())
+                size = drivers.list_weights(game.tables, rows[:n], odds[:n], liked[:n], lab, first, sizes, results, weights, size)
+            found[h] = Moves(first, sizes, results[:size].copy(), weights[:size].copy())
             asked.append(h)
             progress.reach(len(asked) / T)
 

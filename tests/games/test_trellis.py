@@ -21,6 +21,7 @@ import numpy as np
 import pytest
 
 import pyramid_envs as pe
+from pyramid_envs.games import trellis
 from pyramid_envs.games.trellis import rules, tables
 from tests.oracles import trellis as oracle
 from tests.playing import act, play, sample
@@ -148,10 +149,8 @@ def test_the_balanced_set_never_changes() -> None:
 
 
 def test_the_balanced_set_is_printed_on_the_manual_page() -> None:
-    from pyramid_envs.games import trellis
-
-    words = (trellis.__doc__ or "").split()
-    assert [word for word in words if word in TILES and not words[words.index(word) - 1].startswith("``tile")] == list(TILES)
+    for kind in range(4):
+        assert " ".join(TILES[15 * kind : 15 * kind + 15]) in (trellis.__doc__ or "")
 
 
 def write(path: Path, content: Any) -> str:
@@ -313,8 +312,7 @@ def test_a_claimed_vine_blooms_through_a_loop_and_every_vine_of_it_counts_once()
     assert now(game, row) == ("draw", 0, [12, 15])
 
 
-def test_a_bloom_that_closes_a_loop_with_its_own_flower_counts_every_vine_once() -> None:
-    # 1,0 and 2,0 are empty and connected, and the new tile is connected to both; 1,0 has no other end.
+def test_a_loop_that_the_new_tile_closes_blooms_at_the_claim_not_before() -> None:
     game, row = put(TRIANGLE[:2], hand=("BBGGPP",))
     plant(game, row, "BBGGPP", "1,1")
     assert now(game, row) == ("colour", 0, [15, 15])
@@ -353,11 +351,10 @@ def test_owners_are_counted_from_the_active_seat() -> None:
 
 
 def test_of_a_vine_contested_between_two_others_the_active_seat_must_name_one_of_these() -> None:
-    for seat, allowed in ((2, {"owner 1", "owner 2"}), (3, {"owner 1", "owner 2"}), (0, {"owner 0", "owner 1"})):
+    for seat in (2, 3):
         game, row = put(ring(1, (0, 0), (0, 0))[:1], start={"P": 0}, hand=("GGPPBB",), to_move=seat, num_players=4)
         plant(game, row, "GGPPBB")
-        assert legal(game, row) == {f"owner {(owner - seat) % 4}" for owner in (0, 1)}
-        assert allowed == legal(game, row) or seat == 2
+        assert legal(game, row) == {f"owner {4 - seat}", f"owner {5 - seat}"}
     game, row = put(ring(1, (0, 0), (0, 0))[:1], start={"P": 0}, hand=("GGPPBB",), to_move=2, num_players=3)
     plant(game, row, "GGPPBB")
     assert legal(game, row) == {"owner 1", "owner 2"}
@@ -465,7 +462,7 @@ def test_gifts_earn_no_gifts() -> None:
 
 # ------------------------------------------------------------------------------------------------------------- the end
 
-# 14 flowers of seat 1 and 7 of seat 0: the ring but for 0,1 and the vines B and K of the start tile, which meet nothing.
+# 14 flowers of seat 1 and 4 of seat 0; the vines B and K of the start tile meet nothing.
 NEARLY: Any = {"entries": ring(0, (1, 1), (1, 1)), "start": {"P": 0, "B": 1, "K": 1}}
 
 
@@ -551,7 +548,7 @@ def test_without_a_tile_to_draw_the_next_seat_is_to_plant_one_that_it_holds() ->
 def seek(game: pe.Game, row: Any, contests: bool, dice: np.random.Generator) -> list[int]:
     """Of some ways to plant one that makes a vine contested, or else the one with the most gifts; none that ends the game."""
     best: tuple[float, list[int]] = (-1.0, [])
-    for _ in range(120):
+    for _ in range(50):
         trial, actions = row.copy(), []
         for _ in range(3):
             actions.append(int(dice.choice(game.legal_actions(trial))))
@@ -563,11 +560,10 @@ def seek(game: pe.Game, row: Any, contests: bool, dice: np.random.Generator) -> 
     return best[1]
 
 
-@pytest.mark.parametrize(("num_players", "board_radius"), [(2, 7), (3, 8), (4, 9), (4, 4)])
-def test_games_with_much_contact_go_as_the_oracle_says(num_players: int, board_radius: int) -> None:
-    game = make(num_players, board_radius)
+def test_games_with_much_contact_go_as_the_oracle_says() -> None:
     phases: Counter[str] = Counter()
-    for seed in range(4):
+    for seed, (num_players, board_radius) in enumerate([(2, 7), (3, 8), (4, 9), (4, 4)] * 3):
+        game = make(num_players, board_radius)
         dice = np.random.default_rng(seed)
         row, other, planned = game.initial(), oracle.make(game), []
         while True:
@@ -579,7 +575,7 @@ def test_games_with_much_contact_go_as_the_oracle_says(num_players: int, board_r
                 assert game.returns(row).tolist() == [float(payoff) for payoff in other.returns()]
                 break
             if found["phase"] == "tile":
-                planned = seek(game, row, seed % 2 == 0, dice)
+                planned = seek(game, row, seed % 3 > 0, dice)
             if found["phase"] in PLANTING:
                 choice = planned.pop(0)
             elif found["phase"] == "draw":
@@ -590,6 +586,7 @@ def test_games_with_much_contact_go_as_the_oracle_says(num_players: int, board_r
             game.apply(row, choice)
             other.apply(choice)
     assert set(phases) == set(PHASES)
+    assert phases["owner"] > 3
 
 
 # ------------------------------------------------------------------------------------------------------ fixed agents
@@ -760,10 +757,12 @@ def test_an_observation_tells_all_that_a_seat_may_see(num_players: int) -> None:
         for seat in range(num_players):
             view = game.observe(row, seat)
             assert decoded(game, view) == visible(game, game.position(row), seat)
-            # Nothing stands where nothing is said to.
-            facts = view[-1]
-            assert facts[6:].sum() == facts[5].sum() == facts[4, 1:].sum() == 0 or game.position(row)["phase"] == "owner"
+            facts = view[game.observation_fields["facts"][0]][0]
             assert facts[0].sum() == facts[1].sum() == 1
+            assert facts[5].sum() == (game.position(row)["phase"] == "owner")
+            assert not facts[2:4, num_players:].any()
+            assert not facts[4, 1:].any()
+            assert not facts[6:].any()
 
 
 def test_the_colour_of_the_contested_vine_is_seen() -> None:
@@ -796,7 +795,6 @@ def test_the_text_shows_the_board_and_only_the_own_hand() -> None:
     assert f"  player_1  14 flowers left, {' '.join(game.position(row)['hands'][1])}  you" in text
     lines = text.splitlines()
     at = next(number for number, line in enumerate(lines) if " 0,0 " in line)
-    assert [line.strip() for line in lines[at - 1 : at + 2]] == [line.strip() for line in lines[at - 1 : at + 2]]
     assert "B. 0,0  P1" in lines[at]
     assert "K.  Y." in lines[at - 1]
     assert "G.  O." in lines[at + 1]
