@@ -14,6 +14,7 @@ from pyramid_envs.errors import (
     OptionError,
     PositionError,
     PyramidError,
+    SolutionError,
     UnknownGameError,
 )
 from pyramid_envs.game import Game
@@ -35,6 +36,7 @@ __all__ = [
     "OptionError",
     "PositionError",
     "PyramidError",
+    "SolutionError",
     "Step",
     "UnknownGameError",
     "add_games_folder",

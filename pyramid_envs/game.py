@@ -234,8 +234,8 @@ class Game:
         raise ActionNameError(f"{self.name} has no action called {text!r} here; legal are: {known}")
 
     def outcome_name(self, row: Row, outcome: int) -> str:
-        """The name of an outcome at a chance event."""
-        if outcome not in self.chance_outcomes(row)[0]:
+        """The name of an outcome, one of `chance_outcomes`, at a chance event."""
+        if self.to_move(row) != CHANCE or not 0 <= operator.index(outcome) < self.card.num_outcomes(self.options):
             raise ActionNameError(f"outcome {outcome} is not possible in this position of {self.name}")
         return self.card.notation.outcome_name(self.tables[0], row[0], operator.index(outcome))
 

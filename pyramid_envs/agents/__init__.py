@@ -37,7 +37,8 @@ def make_agent(spec: str, game: Game) -> Agent:
     """An agent by name.
 
     Args:
-        spec: ``random``, ``greedy``, ``optimal`` (Treehouse for 2 seats), or the folder of a checkpoint or of a training run (its latest checkpoint).
+        spec: ``random``, ``greedy``, ``mcts:N`` (search by N simulations), ``optimal`` (Treehouse for 2 seats), or the folder of
+            a checkpoint or of a training run (its latest checkpoint).
         game: the game it will play.
 
     Raises:
@@ -54,10 +55,15 @@ def make_agent(spec: str, game: Game) -> Agent:
         from pyramid_envs.agents.mcts import MCTSAgent
 
         return MCTSAgent(game, int(spec[5:]))
+    if spec == "optimal":
+        from pyramid_envs.agents.optimal import OptimalAgent
+
+        return OptimalAgent(game)
     if Path(spec).is_dir():
         from pyramid_envs.agents.learned import LearnedAgent
 
         return LearnedAgent.load(spec, game)
     raise AgentError(
-        f"no agent is called {spec!r}, and there is no such folder; agents are random, greedy and checkpoint folders"
+        f"no agent is called {spec!r}, and there is no such folder; "
+        "agents are random, greedy, mcts:N, optimal and checkpoint folders"
     )

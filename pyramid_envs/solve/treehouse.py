@@ -219,35 +219,40 @@ class Moves(NamedTuple):
 Policy = list[Moves]  # by House
 
 
-def policy(positions: Positions, likings: Likings, title: str) -> Policy:
-    """What is played in every position, roll by roll, asked from `likings` in batches."""
+def moves(positions: Positions, likings: Likings, h: int) -> Moves:
+    """What is played in the positions of the House h, roll by roll, asked from `likings` in batches."""
     game = positions.game
-    found: Policy = [None] * T  # type: ignore[list-item]
+    most = _OWN_TRIOS * T * FACES
+    rows, lab = np.zeros(most, game.row_dtype), np.zeros(1, game.row_dtype)
+    odds, chances = np.empty(most), np.zeros(FACES)
+    masks, liked = np.empty((most, game.num_actions), np.uint8), np.empty((most, game.num_actions), np.float32)
+    # All that is possible everywhere, were every list different: memory that is not written to costs nothing.
+    room = T * int(positions.first[h, -1, FACES] - positions.first[h, 0, 0])
+    results, weights = np.empty(room, np.int16), np.empty(room, np.float32)
+    first, sizes = np.zeros((T, T), np.int32), np.zeros((T, T), np.int16)
+    size = 0
+    for low in range(0, T, _OWN_TRIOS):
+        high = min(low + _OWN_TRIOS, T)
+        n = drivers.list_rows(game.tables, positions.over, h, low, high, chances, rows, odds, masks)
+        likings(rows[:n], masks[:n], liked[:n])
+        size = drivers.list_weights(game.tables, rows[:n], odds[:n], liked[:n], lab, first, sizes, results, weights, size)
+    return Moves(first, sizes, results[:size].copy(), weights[:size].copy())
+
+
+def policy(positions: Positions, likings: Likings, title: str) -> Policy:
+    """What is played in all positions."""
+    found: list[Moves | None] = [None] * T
     asked: list[int] = []
 
     def run(part: slice) -> None:
-        most = _OWN_TRIOS * T * FACES
-        rows, lab = np.zeros(most, game.row_dtype), np.zeros(1, game.row_dtype)
-        odds, chances = np.empty(most), np.zeros(FACES)
-        masks, liked = np.empty((most, game.num_actions), np.uint8), np.empty((most, game.num_actions), np.float32)
         for h in range(T)[part]:
-            # All that is possible everywhere, were every list different: memory that is not written to costs nothing.
-            room = T * int((positions.first[h, :, FACES] - positions.first[h, :, 0]).sum())
-            results, weights = np.empty(room, np.int16), np.empty(room, np.float32)
-            first, sizes = np.zeros((T, T), np.int32), np.zeros((T, T), np.int16)
-            size = 0
-            for low in range(0, T, _OWN_TRIOS):
-                high = min(low + _OWN_TRIOS, T)
-                n = drivers.list_rows(game.tables, positions.over, h, low, high, chances, rows, odds, masks)
-                likings(rows[:n], masks[:n], liked[:n])
-                size = drivers.list_weights(game.tables, rows[:n], odds[:n], liked[:n], lab, first, sizes, results, weights, size)
-            found[h] = Moves(first, sizes, results[:size].copy(), weights[:size].copy())
+            found[h] = moves(positions, likings, h)
             asked.append(h)
             progress.reach(len(asked) / T)
 
     with Progress(title) as progress:
         split(run, T, least=1)
-    return found
+    return [one for one in found if one is not None]
 
 
 def like_all(rows: NDArray[Any], masks: NDArray[np.uint8], likings: NDArray[np.float32]) -> None:
@@ -315,12 +320,12 @@ def expected(positions: Positions, own: Policy, other: Policy, title: str, toler
     return Payoffs(float(mine[start]), -float(others[start]))
 
 
-def _sweep(positions: Positions, moves: Policy, values: NDArray[np.float64], new: NDArray[np.float64]) -> float:
-    """Write what `moves` may expect where the table of the other seat is `values`; the greatest change."""
+def _sweep(positions: Positions, playing: Policy, values: NDArray[np.float64], new: NDArray[np.float64]) -> float:
+    """Write what `playing` may expect where the table of the other seat is `values`; the greatest change."""
     changes: list[float] = []
 
     def run(part: slice) -> None:
-        changes.extend(drivers.expect(h, *moves[h], positions.over, values, new) for h in range(T)[part])
+        changes.extend(drivers.expect(h, *playing[h], positions.over, values, new) for h in range(T)[part])
 
     split(run, T, least=1)
     return max(changes)

@@ -1,4 +1,4 @@
-"""The text of a golden playthrough: a game of random agents, as `Batch` deals and plays it from a seed."""
+"""The text of a golden playthrough: a game of fixed agents, as `Batch` deals and plays it from a seed."""
 
 from __future__ import annotations
 
@@ -25,10 +25,19 @@ def path(name: str, num_players: int) -> Path:
     return Path(__file__).with_name(f"{name}-{num_players}.txt")
 
 
-def choose_seed(game: pe.Game) -> tuple[int, list[int]]:
-    """The first seed whose game is neither too short nor too long, else that of the shortest; and the actions played."""
+def choose_game(game: pe.Game) -> tuple[str, int, list[int]]:
+    """A game neither too short nor too long, of random agents, or of greedy ones where random play has none; else the shortest.
+
+    Returns the agents' name, the seed and the actions played.
+    """
+    found = [(name, *_choose_seed(game, name)) for name in ("random", "greedy")]
+    name, seed, actions, _ = next((one for one in found if one[3]), found[0])
+    return name, seed, actions
+
+
+def _choose_seed(game: pe.Game, name: str) -> tuple[int, list[int], bool]:
     batch = pe.Batch(game, 100, seed=0)
-    agent = pe.make_agent("random", game)
+    agent = pe.make_agent(name, game)
     played: list[np.ndarray] = []
     lengths = np.zeros(batch.num_games, np.int64)
     while len(played) < LONGEST or not lengths.any():
@@ -37,7 +46,7 @@ def choose_seed(game: pe.Game) -> tuple[int, list[int]]:
         lengths[ended & (lengths == 0)] = len(played)
     readable = (lengths >= SHORTEST) & (lengths <= LONGEST)
     seed = int(readable.argmax() if readable.any() else np.where(lengths, lengths, 10**9).argmin())
-    return seed, [int(actions[seed]) for actions in played[: lengths[seed]]]
+    return seed, [int(actions[seed]) for actions in played[: lengths[seed]]], bool(readable.any())
 
 
 def short_hash(content: bytes) -> str:
@@ -67,9 +76,9 @@ def paragraph(label: str, text: str) -> str:
 def playthrough(name: str, num_players: int) -> str:
     """The whole file of a game's playthrough."""
     game = pe.make_game(name, num_players=num_players)
-    seed, actions = choose_seed(game)
+    agents, seed, actions = choose_game(game)
     lines = [
-        f"{game.title}, version {game.version}. Game 0 of seed {seed}, played by random agents.",
+        f"{game.title}, version {game.version}. Game 0 of seed {seed}, played by {agents} agents.",
         f"options: {', '.join(f'{option}={value!r}' for option, value in game.options.items())}",
         f"actions: {game.num_actions}; observation: {game.observation_shape}",
         "After every event come hashes of the row (r) and of every seat's observation (0, 1, ..).",

@@ -18,7 +18,6 @@ from pyramid_envs.games.trellis.rules import (
     EMPTY,
     FLOWER,
     FLOWERS,
-    HAND,
     NO_TILE,
     OVER,
     OWNER,
@@ -26,7 +25,7 @@ from pyramid_envs.games.trellis.rules import (
     SLOT,
     TILE,
 )
-from pyramid_envs.games.trellis.tables import COLOURS, NO_EDGE, START, START_TILE, distance
+from pyramid_envs.games.trellis.tables import COLOURS, HAND, NO_EDGE, START, START_TILE, distance
 
 PHASES = ("draw", "tile", "cell", "rotation", "owner", "colour", "board cell", "board colour", "over")
 PLANTING = (TILE, CELL, ROTATION)  # the phases before the tile of the turn is on the board

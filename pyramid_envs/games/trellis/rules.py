@@ -35,14 +35,13 @@ from typing import Any
 
 import numpy as np
 
-from pyramid_envs.games.trellis.tables import DECK, NO_EDGE, START, width
+from pyramid_envs.games.trellis.tables import DECK, HAND, NO_EDGE, START, width
 from pyramid_envs.jit import kernel
 from pyramid_envs.kernels import CHANCE, TERMINAL
 from pyramid_envs.payoffs import share
 from pyramid_envs.rng import below, fold
 
 FLOWERS = 15
-HAND = 3
 MAX_TILES = 61
 MAX_FRONTIER = 126  # six cells beside the start tile; every tile takes one and adds three at most
 NO_TILE = 255
@@ -228,9 +227,6 @@ def legal(tables, s, masks, i):
         masks[i, a] = 0
     phase = int(s.phase)
     seat = int(s.seat)
-    rotations = HAND + tables.side * tables.side
-    owners = rotations + 6
-    colours = owners + 4
     if phase == TILE:
         for j in range(HAND):
             masks[i, j] = s.hands[seat, j] != NO_TILE
@@ -239,18 +235,18 @@ def legal(tables, s, masks, i):
             masks[i, HAND + tables.number[s.frontier[slot]]] = 1
     elif phase == ROTATION:
         for turn in range(6):
-            masks[i, rotations + turn] = 1
+            masks[i, tables.rotations + turn] = 1
     elif phase == OWNER:
         colour = contested(tables, s)
         k = s.tiles - 1
         for end in range(2):
             e = int(tables.ends[s.face[k], colour, end])
             after = flower_over(tables, s, int(s.cell[k]), e, colour) - FLOWER - seat
-            masks[i, owners + (after if after >= 0 else after + tables.num_players)] = 1
+            masks[i, tables.owners + (after if after >= 0 else after + tables.num_players)] = 1
     elif phase in (COLOUR, BOARD_COLOUR):
         k = claimed_tile(s)
         for colour in range(6):
-            masks[i, colours + colour] = s.vines[k, colour] == EMPTY
+            masks[i, tables.claims + colour] = s.vines[k, colour] == EMPTY
     elif phase == BOARD_CELL:
         for k in range(s.tiles):
             if has_empty(s, k):
@@ -313,9 +309,6 @@ def sample_chance(tables, s, u):
 def apply(tables, s, action):
     phase = int(s.phase)
     seat = int(s.seat)
-    rotations = HAND + tables.side * tables.side
-    owners = rotations + 6
-    colours = owners + 4
     if phase == DRAW:
         draw(tables, s, action)
     elif phase == TILE:
@@ -325,9 +318,9 @@ def apply(tables, s, action):
         s.target = tables.cell[action - HAND]
         s.phase = ROTATION
     elif phase == ROTATION:
-        plant(tables, s, action - rotations)
+        plant(tables, s, action - tables.rotations)
     elif phase == OWNER:
-        owner = seat + action - owners
+        owner = seat + action - tables.owners
         bloom_while_planting(tables, s, contested(tables, s), owner if owner < tables.num_players else owner - tables.num_players)
         if not ended(tables, s) and contested(tables, s) < 0:
             ask_for_claim(tables, s)
@@ -337,7 +330,7 @@ def apply(tables, s, action):
     else:
         k = claimed_tile(s)
         s.target = 0
-        give(tables, s, k, action - colours, seat)
+        give(tables, s, k, action - tables.claims, seat)
         if not ended(tables, s):
             if s.gifts == 0:
                 end_turn(tables, s)
@@ -561,9 +554,6 @@ def greedy(tables, s, lab, scores, i):
         scores[i, a] = 0.0
     phase = int(s.phase)
     seat = int(s.seat)
-    rotations = HAND + tables.side * tables.side
-    owners = rotations + 6
-    colours = owners + 4
     if phase in (TILE, CELL, ROTATION):
         longest = 0
         for k in range(s.tiles):
@@ -581,7 +571,7 @@ def greedy(tables, s, lab, scores, i):
                 for turn in range(6):
                     value = prospect(tables, s, cell, int(tables.face[tile, turn]), longest)
                     if phase == ROTATION:
-                        scores[i, rotations + turn] = value
+                        scores[i, tables.rotations + turn] = value
                     best_here = max(best_here, value)
                 if phase == CELL:
                     scores[i, HAND + tables.number[cell]] = best_here
@@ -591,12 +581,12 @@ def greedy(tables, s, lab, scores, i):
     elif phase == OWNER:
         for after in range(tables.num_players):
             p = seat + after if seat + after < tables.num_players else seat + after - tables.num_players
-            scores[i, owners + after] = FLOWERS + 1 if after == 0 else s.left[p]
+            scores[i, tables.owners + after] = FLOWERS + 1 if after == 0 else s.left[p]
     elif phase in (COLOUR, BOARD_COLOUR):
         k = claimed_tile(s)
         for colour in range(6):
             if s.vines[k, colour] == EMPTY:
-                scores[i, colours + colour] = bloom(tables, s, int(s.cell[k]), int(s.face[k]), colour, 0)
+                scores[i, tables.claims + colour] = bloom(tables, s, int(s.cell[k]), int(s.face[k]), colour, 0)
     elif phase == BOARD_CELL:
         for k in range(s.tiles):
             scores[i, HAND + tables.number[s.cell[k]]] = longest_strand(tables, s, k)

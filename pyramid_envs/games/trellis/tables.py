@@ -36,6 +36,7 @@ WIRINGS = ("aabbcc", "abbacc", "aabcbc", "babcac")
 # The board is kept in a square of cells, row by row, with the start tile in the middle and a margin so that every cell has six
 # neighbours. There are two sizes of square, because each is compiled for itself: for a radius up to 9, and up to 30.
 WIDTHS = {9: 21, 30: 63}
+HAND = 3  # tiles that a seat holds
 DECK = 64  # places for the 60 tiles of the deck, in whole vectors
 
 
@@ -120,6 +121,9 @@ def distance(q: int, r: int) -> int:
 #
 #   num_players  int
 #   side         int               2R + 1
+#   rotations    int               the action that turns a tile by 0; the tiles of the hand and the cells come before
+#   owners       int               the action that names the active seat
+#   claims       int               the action that claims the first colour
 #   edges        uint8[366, 6]     the colour at each edge of a face
 #   facing       uint8[366, 6]     the colour that it shows to a neighbour's edge e: the one at its edge e + 3
 #   onward       uint8[366, 6]     the other end of the vine there, or NO_EDGE
@@ -160,6 +164,9 @@ def _build(num_players: int, board_radius: int, texts: tuple[str, ...]) -> NDArr
     return pack(
         num_players=num_players,
         side=side,
+        rotations=HAND + side**2,
+        owners=HAND + side**2 + 6,
+        claims=HAND + side**2 + 6 + 4,
         edges=edges,
         facing=np.roll(edges, -3, axis=1),
         onward=np.roll(other, -3, axis=1),
