@@ -47,7 +47,4 @@ __all__ = [
 ]
 
 for _name in game_names():
-    try:  # TEMP while games are being written
-        _register(_card(_name), __name__)
-    except Exception as _error:
-        print("TEMP: broken game", _name, repr(_error)[:200])
+    _register(_card(_name), __name__)

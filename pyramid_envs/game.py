@@ -41,7 +41,9 @@ _CORE = [Path(module.__file__ or "") for module in (drivers, jit, kernels, payof
 def bind_drivers(
     rules: ModuleType, inner: Iterable[Callable[..., Any]], outer: Iterable[Callable[..., Any]], sources: Iterable[Path]
 ) -> SimpleNamespace:
-    """Driver templates (see `pyramid_envs.jit.bind`) bound to a game's kernels; `sources` are the files that hold the templates."""
+    """Driver templates (see `pyramid_envs.jit.bind`) bound to a game's kernels; `sources` are the files that hold the
+    templates.
+    """
     found = {name: getattr(rules, name, getattr(kernels, name)) for name in _KERNELS}
     folder = Path(rules.__file__ or "").parent
     return jit.bind(found, (*drivers.INNER, *inner), outer, jit.digest([folder, *_CORE, *sources]))

@@ -85,6 +85,21 @@ else:
         out[i] = 0
 
 
+def plain(function: Any) -> Any:
+    """A kernel as plain Python, with all the kernels that it calls: for single positions, where compiling would take longer."""
+    return _plain(function, {})
+
+
+def _plain(function: Any, scopes: dict[int, dict[str, Any]]) -> Any:
+    written = getattr(function, "py_func", function)
+    if written is function or not COMPILED:
+        return function
+    if id(written.__globals__) not in scopes:  # one scope for each module, in which the names of kernels mean plain functions
+        scopes[id(written.__globals__)] = scope = dict(written.__globals__)
+        scope.update({name: _plain(value, scopes) for name, value in scope.items() if hasattr(value, "py_func")})
+    return python_types.FunctionType(written.__code__, scopes[id(written.__globals__)], written.__name__)
+
+
 def digest(folders: Iterable[Path]) -> str:
     """12 hex digits that change with any Python source below these folders (a file stands for itself)."""
     state = hashlib.sha256()

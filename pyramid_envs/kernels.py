@@ -81,7 +81,6 @@ def evaluate(tables, s, out, i):
         out[i, p] = 1.0
 
 
-
 @kernel
 def greedy(tables, s, lab, scores, i):
     """Write scores[i, a] for every legal action a of the seat to move: the higher, the better.

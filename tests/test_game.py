@@ -18,7 +18,7 @@ import pyramid_envs as pe
 from pyramid_envs.registry import card
 from tests.playing import decisions, play
 
-NO_NUMBERS = [1.5, 1.0, "a", "0", None, float("nan"), [0], (0,), {}, b"\x00", np.array([0]), np.array(0.0), 1j, object()]
+NO_NUMBERS = [1.5, 1.0, "a", "0", None, float("nan"), [0], (0,), {}, b"\x00", np.array([0]), np.array(0.0), 1j, Ellipsis]
 NO_ACTIONS = [-1, -(2**31), -(2**63), -(2**70), 2**31, 2**63, 2**64, 2**70]
 
 
@@ -414,7 +414,7 @@ def test_play_goes_on_from_a_position_as_from_the_row(game: pe.Game, rows: list[
             game.apply(other, action)
 
 
-@pytest.mark.parametrize("wrong", [None, 1, "x", [], {}, {"to_move": 0}, [1, 2], object()], ids=repr)
+@pytest.mark.parametrize("wrong", [None, 1, "x", [], {}, {"to_move": 0}, [1, 2], Ellipsis], ids=repr)
 def test_what_is_no_position_at_all_is_refused(game: pe.Game, wrong: Any) -> None:
     with pytest.raises(pe.PositionError, match=game.title):
         game.from_position(wrong)
@@ -425,7 +425,7 @@ def test_a_missing_an_unknown_and_a_senseless_key_are_named(game: pe.Game, rows:
     for key in position:
         with pytest.raises(pe.PositionError, match=key):
             game.from_position({name: value for name, value in position.items() if name != key})
-        for senseless in (object(), 1.5, {"x": 1}, "🙂", -7):
+        for senseless in (Ellipsis, 1.5, {"x": 1}, "🙂", -7):
             with pytest.raises(pe.PositionError, match=key):
                 game.from_position({**position, key: senseless})
     with pytest.raises(pe.PositionError, match="surplus"):
@@ -540,7 +540,7 @@ def test_an_unknown_option_is_named_and_the_known_are_told(game: pe.Game) -> Non
     assert all(known in str(caught.value) for known in game.options)
 
 
-WRONG_VALUES = [object(), "no such value", "", b"2", [], [2], {}, float("nan"), 1j, -1, -(2**70), np.array([2, 3])]
+WRONG_VALUES = [Ellipsis, "no such value", "", b"2", [], [2], {}, float("nan"), 1j, -1, -(2**70), np.array([2, 3])]
 
 
 @pytest.mark.parametrize("value", WRONG_VALUES, ids=repr)

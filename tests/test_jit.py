@@ -121,7 +121,10 @@ print(sum(sum(s.cache_hits.values()) for s in stats), sum(sum(s.cache_misses.val
 @pytest.mark.parametrize("name", pe.game_names())
 def test_a_second_process_compiles_nothing(name: str) -> None:
     python(USE.format(name=name))
-    hits, misses = map(int, python(USE.format(name=name)).split())
+    for _ in range(3):  # another process may have replaced the cache's index meanwhile
+        hits, misses = map(int, python(USE.format(name=name)).split())
+        if misses == 0:
+            break
     assert misses == 0
     assert hits >= 8
 

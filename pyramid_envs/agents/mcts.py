@@ -2,10 +2,10 @@
 
 Every simulation starts from a fresh `redeal` of what the deciding seat cannot know, so the tree is one of information sets: a
 node stands for what the seat that decides there sees, and its averages run over all that it cannot see, chance included
-(information-set search, Cowling, Powley and Whitehouse 2012). Within the tree actions are chosen by PUCT with equal priors (Silver et al.
-2017); below it by chance, until the game ends or `PLAYOUT_PLIES` later, where the game's own estimate (its kernel `evaluate`) stands for the
-outcome. Outcomes are kept for the seat that decides at a node, so turns of several actions and games of
-three or four seats need nothing special. The answer is the action tried most often.
+(information-set search, Cowling, Powley and Whitehouse 2012). Within the tree actions are chosen by PUCT with equal priors
+(Silver et al. 2017); below it by chance, until the game ends or `PLAYOUT_PLIES` later, where the game's own estimate (its kernel
+`evaluate`) stands for the outcome. Outcomes are kept for the seat that decides at a node, so turns of several actions and games
+of three or four seats need nothing special. The answer is the action tried most often.
 
 Letters: B rows, A actions, P seats, M nodes of a tree, D plies of a simulation within the tree.
 """
@@ -34,7 +34,7 @@ TREE_PLIES = 64
 NODE = np.dtype((np.record, [("key", np.uint64), ("seat", np.int64), ("visits", np.int64), ("total", np.float64)]))
 
 
-def information_set(observations, seat):  # type: ignore[no-untyped-def]
+def information_set(observations, seat):
     """A 64-bit number for what `seat` sees, observations[0]."""
     key = fold(np.uint64(0), seat)
     word, filled = np.uint64(0), 0
@@ -47,7 +47,7 @@ def information_set(observations, seat):  # type: ignore[no-untyped-def]
     return fold(key ^ word, filled)
 
 
-def find(nodes, index, count, key, seat, tries, totals):  # type: ignore[no-untyped-def]
+def find(nodes, index, count, key, seat, tries, totals):
     """The number of the node of this key; `count` if there was none and one has been made."""
     slots = np.uint64(index.shape[0] - 1)
     slot = key & slots
@@ -66,7 +66,7 @@ def find(nodes, index, count, key, seat, tries, totals):  # type: ignore[no-unty
     return count
 
 
-def choose(node, at, tries, totals, masks, key):  # type: ignore[no-untyped-def]
+def choose(node, at, tries, totals, masks, key):
     """The legal action of the highest upper bound; one never tried counts as good as its node; ties are drawn."""
     count = 0
     for a in range(masks.shape[1]):
@@ -87,7 +87,7 @@ def choose(node, at, tries, totals, masks, key):  # type: ignore[no-untyped-def]
     return found
 
 
-def play_out(tables, s, masks, outcome, key):  # type: ignore[no-untyped-def]
+def play_out(tables, s, masks, outcome, key):
     """Play at random from s, and write outcome[0]: the payoffs, or after many plies what the game's estimate makes of them."""
     for ply in range(PLAYOUT_PLIES):
         if to_move(s) == TERMINAL:
@@ -115,7 +115,7 @@ def play_out(tables, s, masks, outcome, key):  # type: ignore[no-untyped-def]
         outcome[0, p] = (seats * outcome[0, p] / weight - 1.0) / (seats - 1)
 
 
-def simulate(tables, lab, masks, observations, nodes, index, count, tries, totals, path, outcome, key):  # type: ignore[no-untyped-def]
+def simulate(tables, lab, masks, observations, nodes, index, count, tries, totals, path, outcome, key):
     """Play one game from lab[0] through the tree, add what it brought to the nodes it came through; the new number of nodes."""
     depth = 0
     fresh = False
@@ -150,13 +150,12 @@ def simulate(tables, lab, masks, observations, nodes, index, count, tries, total
     return count
 
 
-def search(  # type: ignore[no-untyped-def]
-    tables, rows, seeds, simulations, lab, masks, observations, nodes, index, tries, totals, path, outcome, actions
-):
+def search(tables, rows, seeds, simulations, lab, masks, observations, nodes, index, tries, totals, path, outcome, actions):
     """Write actions[b]: what the search from rows[b] tried most often, and best on average among those.
 
-    The rest is scratch: lab, record[1]; masks, uint8[1, A]; observations, int8[1, ...]; nodes, NODE[M], M > simulations; index, int64[power of
-    two above M], a hash table of nodes; tries, int64[M, A], and totals, float64[M, A]; path, int64[D, 2]; outcome, float64[1, P].
+    The rest is scratch: lab, record[1]; masks, uint8[1, A]; observations, int8[1, ...]; nodes, NODE[M], M > simulations; index,
+    int64[power of two above M], a hash table of nodes; tries, int64[M, A], and totals, float64[M, A]; path, int64[D, 2]; outcome,
+    float64[1, P].
     """
     for b in range(rows.shape[0]):
         for slot in range(index.shape[0]):

@@ -4,8 +4,8 @@ The rules come from the game's own kernels, by the loops of `pyramid_envs.solve.
 and tables of values. A mirror turns left into right: the rules and the value do not change, only the start does, and so value
 iteration looks at one of each pair of mirrored Houses.
 
-The solution knows no `max_plies`: it is that of the game without a limit. Its error is at most the residual times the number of
-turns that a game still takes, and half a unit in float32's last place (3e-8).
+The solution knows no `max_plies`: it is that of the game without a limit. Its error is at most about the residual times the
+number of turns that a game still takes, and half a unit in float32's last place (3e-8).
 """
 
 from __future__ import annotations
@@ -81,7 +81,8 @@ class Positions:
     """
 
     def __init__(self, game: Game) -> None:
-        assert solvable(game)
+        if not solvable(game):
+            raise ValueError(f"only treehouse with 2 seats can be solved, not {game!r}")
         self.game = game
         self.first, self.odds, self.results = _list_results(game)
         self.over, self.ends = np.zeros((T, T, T), np.uint8), np.zeros((T, T, T), np.float32)

@@ -30,9 +30,13 @@ def choose_game(game: pe.Game) -> tuple[str, int, list[int]]:
 
     Returns the agents' name, the seed and the actions played.
     """
-    found = [(name, *_choose_seed(game, name)) for name in ("random", "greedy")]
-    name, seed, actions, _ = next((one for one in found if one[3]), found[0])
-    return name, seed, actions
+    found = {}
+    for name in ("random", "greedy"):
+        seed, actions, readable = _choose_seed(game, name)
+        found[name] = (name, seed, actions)
+        if readable:
+            return found[name]
+    return found["random"]
 
 
 def _choose_seed(game: pe.Game, name: str) -> tuple[int, list[int], bool]:

@@ -23,6 +23,11 @@ from pyramid_envs.games.pocket.tables import (
     matches,
     pockets,
 )
+from pyramid_envs.jit import plain
+
+# Kernels, for single positions.
+_apply = plain(rules.apply)
+_reset = plain(rules.reset)
 
 PHASES = ("hide", "ask", "give", "drop", "over")  # by number; DRAW is written as HIDE, for it is the same moment
 KEYS = ("pocket", "bag", "tube", "refused", "asked", "in_hand", "phase", "to_move", "announced", "winner")
@@ -106,9 +111,9 @@ def from_position(tables: np.record, position: Any, row: np.record) -> None:
     _check_places(phase, found)
     _check_set(tables, [*pocket, *bag, *(kind for kind, _, _ in tube), *([] if in_hand is None else [in_hand])])
 
-    rules.reset(tables, row)
+    _reset(tables, row)
     if phase != HIDE:
-        rules.apply(tables, row, _number(tables, pocket))
+        _apply(tables, row, _number(tables, pocket))
         for at in range(len(tube) + 1):
             for name, request, when in refused:
                 if when == at:
@@ -116,7 +121,7 @@ def from_position(tables: np.record, position: Any, row: np.record) -> None:
             if at < len(tube):
                 kind, orientation, request = tube[at]
                 _play_gift(tables, row, f"tube[{at}]", kind, request)
-                rules.apply(tables, row, int(tables.drop) + orientation)
+                _apply(tables, row, int(tables.drop) + orientation)
         if in_hand is not None:
             _play_gift(tables, row, "in_hand", in_hand, asked)
         elif asked != NO_REQUEST:
@@ -229,14 +234,14 @@ def _play_refusal(tables: np.record, row: np.record, name: str, request: int) ->
         raise validate.Fault(f"{name} does not fit: the bag was empty, so nothing could be asked")
     if held := _matching(tables, row, request):
         raise validate.Fault(f"{name}: {REQUESTS[request]} cannot have been refused, for the bag held {' '.join(held)}")
-    rules.apply(tables, row, int(tables.ask) + request)
+    _apply(tables, row, int(tables.ask) + request)
 
 
 def _play_request(tables: np.record, row: np.record, name: str, request: int) -> None:
     _expect(row, name, ASK)
     if not _matching(tables, row, request):
         raise validate.Fault(f"{name}: the bag has no match for {REQUESTS[request]}, so it would have been refused")
-    rules.apply(tables, row, int(tables.ask) + request)
+    _apply(tables, row, int(tables.ask) + request)
 
 
 def _play_gift(tables: np.record, row: np.record, name: str, kind: int, request: int) -> None:
@@ -246,7 +251,7 @@ def _play_gift(tables: np.record, row: np.record, name: str, kind: int, request:
         if not matches(kind, request):
             raise validate.Fault(f"{name}: {KINDS[kind]} is no answer to {REQUESTS[request]}")
         _play_request(tables, row, name, request)
-    rules.apply(tables, row, int(tables.give) + kind)
+    _apply(tables, row, int(tables.give) + kind)
 
 
 def _play_announcement(tables: np.record, row: np.record, pieces: list[int]) -> None:
@@ -255,7 +260,7 @@ def _play_announcement(tables: np.record, row: np.record, pieces: list[int]) -> 
     for kind, count in Counter(pieces).items():
         if count > free[kind]:
             raise validate.Fault(f"announced names {KINDS[kind]} {count} times; {free[kind]} of them are not in the tube")
-    rules.apply(tables, row, int(tables.announce) + _number(tables, pieces))
+    _apply(tables, row, int(tables.announce) + _number(tables, pieces))
 
 
 def _check_outcome(row: np.record, phase: int, seat: int, winner: int | None) -> None:

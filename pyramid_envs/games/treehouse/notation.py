@@ -28,6 +28,11 @@ from pyramid_envs.games.treehouse.tables import (
 from pyramid_envs.games.treehouse.tables import (
     text as trio_text,
 )
+from pyramid_envs.jit import plain
+
+# Kernels, for single positions.
+_faces = plain(rules.faces)
+_matching = plain(rules.matching)
 
 _TEXTS = tuple(trio_text(trio) for trio in arrangements())
 
@@ -68,10 +73,10 @@ def from_position(tables: np.record, position: Any, row: np.record) -> None:
     row.seat = validate.named("to_move", validate.integer, found["to_move"], 0, tables.num_players - 1)
     roll = validate.named("roll", validate.member, found["roll"], [None, *FACES])
     row.roll = NO_ROLL if roll is None else FACES.index(roll)
-    row.winners = rules.matching(tables, row, row.seat)
+    row.winners = _matching(tables, row, row.seat)
     if roll is not None and row.winners:
         raise validate.Fault(f"a trio matches the House {found['house']!r}, so the game is over, but roll is {roll!r}")
-    if roll is not None and not rules.faces(tables, row) >> row.roll & 1:
+    if roll is not None and not _faces(tables, row) >> row.roll & 1:
         raise validate.Fault(f"{roll} allows nothing here, so it would have been rolled again")
 
 

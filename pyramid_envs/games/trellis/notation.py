@@ -26,6 +26,12 @@ from pyramid_envs.games.trellis.rules import (
     TILE,
 )
 from pyramid_envs.games.trellis.tables import COLOURS, HAND, NO_EDGE, START, START_TILE, distance
+from pyramid_envs.jit import plain
+
+# Kernels, for single positions.
+_flower_over = plain(rules.flower_over)
+_lay = plain(rules.lay)
+_reset = plain(rules.reset)
 
 PHASES = ("draw", "tile", "cell", "rotation", "owner", "colour", "board cell", "board colour", "over")
 PLANTING = (TILE, CELL, ROTATION)  # the phases before the tile of the turn is on the board
@@ -111,7 +117,7 @@ def outcome_name(tables: np.record, row: np.record, outcome: int) -> str:
 
 def from_position(tables: np.record, position: Any, row: np.record) -> None:
     found = validate.keys(position, ("board", "hands", "flowers_left", "phase", "chosen", "gifts", "to_move"))
-    rules.reset(tables, row)
+    _reset(tables, row)
     row.phase = PHASES.index(validate.named("phase", validate.member, found["phase"], PHASES))
     row.seat = validate.named("to_move", validate.integer, found["to_move"], 0, tables.num_players - 1)
     placed: dict[int, str] = {}  # where each tile is
@@ -142,7 +148,7 @@ def _read_board(tables: np.record, row: np.record, value: Any, placed: dict[int,
             if row.grid[cell] < SLOT:
                 why = "where there is a tile already" if row.grid[cell] else "which is next to no tile planted before"
                 raise validate.Fault(f"board[{k}].cell is {entry['cell']}, {why}")
-            rules.lay(tables, row, cell, face)
+            _lay(tables, row, cell, face)
         validate.named(f"board[{k}].flowers", _read_flowers, tables, row, k, entry["flowers"])
 
 
@@ -247,7 +253,7 @@ def _check_hands(tables: np.record, row: np.record) -> None:
 def _owners_met(tables: np.record, row: np.record, k: int, colour: int) -> list[int]:
     """The owners of the flowers that the ends of a vine meet."""
     ends = [int(e) for e in tables.ends[row.face[k], colour] if e != NO_EDGE]
-    met = [rules.flower_over(tables, row, int(row.cell[k]), e, colour) for e in ends]
+    met = [_flower_over(tables, row, int(row.cell[k]), e, colour) for e in ends]
     return [flower - FLOWER for flower in met if flower]
 
 
@@ -308,10 +314,6 @@ def _read_chosen(tables: np.record, row: np.record, value: Any) -> None:
 # ---------------------------------------------------------------------------------------------------------- for people
 
 
-# Where in the picture of a tile, three lines of ten letters, the colour of each edge and its flower's owner stand.
-_LABELS = ((1, 8), (2, 6), (2, 2), (1, 0), (0, 2), (0, 6))
-
-
 def text(tables: np.record, row: np.record, seat: int | None) -> str:
     """A map of the board, then what each seat has.
 
@@ -330,25 +332,27 @@ def text(tables: np.record, row: np.record, seat: int | None) -> str:
 
 
 def _map(tables: np.record, row: np.record) -> list[str]:
+    middle = 6 if tables.side < 40 else 8  # letters for q,r; "-10,-10" needs a far board
+    half = middle // 2 + 3  # from a tile to the next at its edge 1
+    at_edge = ((1, middle + 2), (2, middle), (2, 2), (1, 0), (0, 2), (0, middle))  # where in a tile's three lines an edge is told
     pictures: dict[tuple[int, int], list[tuple[int, int, str]]] = {}
     for cell in row.frontier[: row.room]:
         pictures[_place(tables, cell)] = []
     for k in range(row.tiles):
         labels = []
-        for e, (down, right) in enumerate(_LABELS):
+        for e, (down, right) in enumerate(at_edge):
             colour = tables.edges[row.face[k], e]
             vine = int(row.vines[k, colour])
             labels.append((down, right, COLOURS[colour] + ("." if vine == EMPTY else str(vine - FLOWER))))
         pictures[_place(tables, row.cell[k])] = labels
-    left = min(2 * q + r for q, r in pictures)
-    top = min(r for _, r in pictures)
-    canvas = np.full((3 * (max(r for _, r in pictures) - top + 1), 6 * (max(2 * q + r for q, r in pictures) - left) + 10), " ")
+    left, right = min(2 * q + r for q, r in pictures), max(2 * q + r for q, r in pictures)
+    top, bottom = min(r for _, r in pictures), max(r for _, r in pictures)
+    canvas = np.full((3 * (bottom - top + 1), half * (right - left) + middle + 4), " ")
     for (q, r), labels in pictures.items():
-        down, right = 3 * (r - top), 6 * (2 * q + r - left)
-        name = f"{q},{r}".center(6)
-        for y, x, label in (*labels, (1, 2, name)):
-            canvas[down + y, right + x : right + x + len(label)] = list(label)
-    return ["".join(line).rstrip() for line in canvas]
+        for y, x, label in ((1, 2, f"{q},{r}".center(middle)), *labels):
+            y, x = y + 3 * (r - top), x + half * (2 * q + r - left)
+            canvas[y, x : x + len(label)] = list(label)
+    return "\n".join("".join(line).rstrip() for line in canvas).strip("\n").split("\n")
 
 
 def _asked(tables: np.record, row: np.record, seat: int | None) -> str:

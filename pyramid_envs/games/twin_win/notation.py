@@ -21,6 +21,13 @@ from pyramid_envs.games.twin_win.tables import (
     cards_in,
     setups,
 )
+from pyramid_envs.jit import plain
+
+# Kernels, for single positions.
+_goals = plain(rules.goals)
+_held = plain(rules.held)
+_unused = plain(rules.unused)
+_winner = plain(rules.winner)
 
 PHASES = ("setup", "deal", "act", "draw", "over")  # by their numbers
 _PIECES = tuple(letter + size for size in SIZES for letter in LETTERS)
@@ -36,7 +43,7 @@ def position(tables: np.record, row: np.record) -> dict[str, Any]:
     return {
         "board": [_stack(row, space) for space in _READING_ORDER],
         "hands": [_names(row.hands[p]) for p in range(n)],
-        "unused": _names(rules.unused(row)),
+        "unused": _names(_unused(row)),
         "given_up": [_names(row.given_up[p]) for p in range(n)],
         "actions_left": int(row.actions_left),
         "phase": PHASES[row.phase],
@@ -152,7 +159,7 @@ def _check_hands(n: int, row: np.record) -> None:
 
 def _check_unused(unused: int, n: int, row: np.record) -> None:
     """Unused is every card that nobody holds; at draw one is missing, the one put aside."""
-    held = rules.held(row)
+    held = _held(row)
     both = _names(unused & held)
     if both:
         raise validate.Fault(f"{both[0]} is in a hand and among the unused")
@@ -192,7 +199,7 @@ def _check_goals(n: int, row: np.record) -> None:
     """Whoever holds a card whose goal is on the board has won, by the last action."""
     if row.phase in (SETUP, DEAL):
         return
-    finished = rules.goals(row)
+    finished = _goals(row)
     won = [(p, card) for p in range(n) for card in cards_in(finished & int(row.hands[p]))]
     if row.phase != OVER:
         if won:
@@ -258,12 +265,12 @@ def text(tables: np.record, row: np.record, seat: int | None) -> str:
     over = bool(row.phase == OVER)
     for p in range(tables.num_players):
         mark = ">" if p == row.seat and row.phase != SETUP and not over else " "
-        notes = ["you"] * (p == seat) + ["wins"] * (over and p == rules.winner(tables, row))
+        notes = ["you"] * (p == seat) + ["wins"] * (over and p == _winner(tables, row))
         lines.append(f"{mark} player_{p}  {_seat_text(row, p, seat is None or seat == p)}")
         if notes:
             lines[-1] += f"  ({', '.join(notes)})"
     if seat is None:
-        lines.append(f"  unused    {', '.join(_names(rules.unused(row)))}")
+        lines.append(f"  unused    {', '.join(_names(_unused(row)))}")
     lines.append(f"  {_phase_text(row)}")
     return "\n".join(lines)
 
