@@ -66,6 +66,8 @@ class Card:
     observation: Callable[[Mapping[str, Any]], Mapping[str, Field]]  # in the order in which they are written
     planes: Callable[[Mapping[str, Any]], tuple[int, ...]] = lambda options: ()  # (H, W) where fields are planes
 
+    playout_plies: int = 40  # how far search plays on at random before it asks the kernel `evaluate`
+
     @property
     def env_id(self) -> str:
         """What the game is called among Gymnasium's and PettingZoo's environments: Treehouse, TwinWin."""

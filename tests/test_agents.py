@@ -12,7 +12,7 @@ from pyramid_envs.registry import card
 from tests.oracles import treehouse as oracle
 from tests.playing import act, decisions
 
-NAMES = ["random", "greedy"]
+NAMES = ["random", "greedy", "mcts:8"]
 
 
 def ask(agent: pe.Agent, game: pe.Game, rows: list[Any], seeds: np.ndarray) -> np.ndarray:

@@ -3,8 +3,8 @@
 Every simulation starts from a fresh `redeal` of what the deciding seat cannot know, so the tree is one of information sets: a
 node stands for what the seat that decides there sees, and its averages run over all that it cannot see, chance included
 (information-set search, Cowling, Powley and Whitehouse 2012). Within the tree actions are chosen by PUCT with equal priors
-(Silver et al. 2017); below it by chance, until the game ends or `PLAYOUT_PLIES` later, where the game's own estimate (its kernel
-`evaluate`) stands for the outcome. Outcomes are kept for the seat that decides at a node, so turns of several actions and games
+(Silver et al. 2017); below it by chance, until the game ends or, after as many plies as the game's card says, its own estimate (its
+kernel `evaluate`) stands for the outcome. Outcomes are kept for the seat that decides at a node, so turns of several actions and games
 of three or four seats need nothing special. The answer is the action tried most often.
 
 Letters: B rows, A actions, P seats, M nodes of a tree, D plies of a simulation within the tree.
@@ -27,7 +27,6 @@ from pyramid_envs.rng import below, fold
 from pyramid_envs.threads import split
 
 EXPLORATION = 1.5  # weight of what was seldom tried
-PLAYOUT_PLIES = 30
 TREE_PLIES = 64
 
 # What is known of a node, beside its actions' counts: its information set, who decides, visits, and what they brought that seat.
@@ -87,9 +86,9 @@ def choose(node, at, tries, totals, masks, key):
     return found
 
 
-def play_out(tables, s, masks, outcome, key):
+def play_out(tables, s, plies, masks, outcome, key):
     """Play at random from s, and write outcome[0]: the payoffs, or after many plies what the game's estimate makes of them."""
-    for ply in range(PLAYOUT_PLIES):
+    for ply in range(plies):
         if to_move(s) == TERMINAL:
             break
         legal(tables, s, masks, 0)
@@ -115,7 +114,7 @@ def play_out(tables, s, masks, outcome, key):
         outcome[0, p] = (seats * outcome[0, p] / weight - 1.0) / (seats - 1)
 
 
-def simulate(tables, lab, masks, observations, nodes, index, count, tries, totals, path, outcome, key):
+def simulate(tables, lab, playout_plies, masks, observations, nodes, index, count, tries, totals, path, outcome, key):
     """Play one game from lab[0] through the tree, add what it brought to the nodes it came through; the new number of nodes."""
     depth = 0
     fresh = False
@@ -126,7 +125,7 @@ def simulate(tables, lab, masks, observations, nodes, index, count, tries, total
             returns(tables, s, outcome, 0)
             break
         if fresh or depth == path.shape[0]:
-            play_out(tables, s, masks, outcome, fold(key, 1))
+            play_out(tables, s, playout_plies, masks, outcome, fold(key, 1))
             break
         observe(tables, s, seat, observations, 0)
         at = find(nodes, index, count, information_set(observations, seat), seat, tries, totals)
@@ -150,7 +149,9 @@ def simulate(tables, lab, masks, observations, nodes, index, count, tries, total
     return count
 
 
-def search(tables, rows, seeds, simulations, lab, masks, observations, nodes, index, tries, totals, path, outcome, actions):
+def search(
+    tables, rows, seeds, simulations, playout_plies, lab, masks, observations, nodes, index, tries, totals, path, outcome, actions
+):
     """Write actions[b]: what the search from rows[b] tried most often, and best on average among those.
 
     The rest is scratch: lab, record[1]; masks, uint8[1, A]; observations, int8[1, ...]; nodes, NODE[M], M > simulations; index,
@@ -166,7 +167,9 @@ def search(tables, rows, seeds, simulations, lab, masks, observations, nodes, in
             key = fold(seeds[b], n)
             lab[0] = rows[b]
             redeal(tables[0], lab[0], root_seat, fold(key, 0))
-            count = simulate(tables[0], lab, masks, observations, nodes, index, count, tries, totals, path, outcome, key)
+            count = simulate(
+                tables[0], lab, playout_plies, masks, observations, nodes, index, count, tries, totals, path, outcome, key
+            )
         best = -1
         for a in range(tries.shape[1]):
             if tries[0, a] > 0 and (
@@ -210,6 +213,7 @@ class MCTSAgent:
                 rows[part],
                 seeds[part],
                 self.simulations,
+                game.card.playout_plies,
                 np.zeros(1, game.row_dtype),
                 np.empty((1, game.num_actions), np.uint8),
                 np.empty((1, *game.observation_shape), np.int8),

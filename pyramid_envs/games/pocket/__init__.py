@@ -179,4 +179,5 @@ card = Card(
     num_actions=tables.num_actions,
     num_outcomes=lambda options: tables.num_pockets(options) if options["pocket"] == "random" else 0,
     observation=lambda options: rules.FIELDS,
+    playout_plies=4,
 )

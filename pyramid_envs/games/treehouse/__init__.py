@@ -109,4 +109,5 @@ card = Card(
     num_actions=lambda options: rules.NUM_ACTIONS,
     num_outcomes=lambda options: 6,
     observation=_observation,
+    playout_plies=0,
 )

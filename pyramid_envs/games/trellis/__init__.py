@@ -178,4 +178,5 @@ card = Card(
     num_outcomes=lambda options: tables.START,
     observation=_observation,
     planes=lambda options: (2 * options["board_radius"] + 1,) * 2,
+    playout_plies=0,
 )

@@ -158,4 +158,5 @@ card = Card(
     num_actions=lambda options: rules.NUM_ACTIONS,
     num_outcomes=lambda options: rules.NUM_SETUPS,
     observation=_observation,
+    playout_plies=10,
 )
