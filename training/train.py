@@ -82,13 +82,13 @@ class Settings:
     threads: int | None = None
     """Threads of the network on the CPU; by default one for each core."""
 
-    total_steps: int = 6_553_600
+    total_steps: int = 10_000_000
     """Decisions to learn from; the schedules end with them."""
     minutes: float | None = None
     """Stop after so many minutes, even if total_steps is not reached."""
-    num_games: int = 1024
+    num_games: int = 2048
     """Games side by side."""
-    plies: int = 64
+    plies: int = 16
     """Actions played in each of them between two updates."""
 
     network: str = "auto"
@@ -102,11 +102,11 @@ class Settings:
     blocks: int = 4
     """Residual blocks of a conv."""
 
-    learning_rate: float = 1e-3
+    learning_rate: float = 3e-3
     """Adam's step size at the start."""
     final_learning_rate: float = 0.0
     """And at the end; it moves along a line."""
-    entropy: float = 0.01
+    entropy: float = 0.005
     """Weight of the entropy bonus at the start."""
     final_entropy: float = 0.0
     """And at the end; it moves along a line."""
@@ -114,30 +114,30 @@ class Settings:
     """Weight of the divergence from the magnet; 0: no magnet."""
     magnet_every: int = 20
     """Updates between two renewals of the magnet."""
-    gae_lambda: float = 0.95
+    gae_lambda: float = 0.9
     """Decay of generalised advantage estimation."""
     clip: float = 0.2
     """How far from 1 the ratio of new to old probability may push."""
     epochs: int = 2
     """Passes over each rollout."""
-    minibatch: int = 4096
+    minibatch: int = 2048
     """Decisions of one gradient step."""
     value_weight: float = 0.5
     """Weight of the value's loss."""
     max_gradient: float = 0.5
     """Gradients longer than this are shortened."""
-    ema: float = 0.999
+    ema: float = 0.998
     """Decay of the averaged weights, each gradient step."""
 
     opponents: list[str] = field(default_factory=lambda: ["random", "greedy"])
     """Fixed agents to be measured against."""
-    eval_every: int = 10
+    eval_every: int = 25
     """Updates between two brief evaluations."""
     eval_games: int = 400
     """Games of a brief evaluation against each opponent."""
     final_games: int = 10_000
     """Games of the evaluation at the end against each opponent; 0: none."""
-    save_every: int = 20
+    save_every: int = 50
     """Updates between two checkpoints."""
     keep: int = 3
     """Checkpoints that are kept, the newest."""
