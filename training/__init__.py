@@ -6,6 +6,11 @@ evaluate   how strong checkpoints are
 """
 
 import importlib.util
+import os
+
+# Threads of torch that wait for one another shall sleep, not spin: spinning gains a tenth on an idle machine, but where anything
+# else runs on the same cores (the threads that step the games, too) it can make training ten times slower. Read as torch loads.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 _NEEDED = ("torch", "safetensors", "jsonargparse", "rich", "tqdm", "tensorboard", "yaml")
 _missing = [package for package in _NEEDED if importlib.util.find_spec(package) is None]

@@ -82,7 +82,7 @@ class Settings:
     threads: int | None = None
     """Threads of the network on the CPU; by default one for each core."""
 
-    total_steps: int = 10_000_000
+    total_steps: int = 12_000_000
     """Decisions to learn from; the schedules end with them."""
     minutes: float | None = None
     """Stop after so many minutes, even if total_steps is not reached."""
