@@ -12,12 +12,31 @@ import pyramid_envs as pe
 from pyramid_envs.agents.learned import LearnedAgent
 from pyramid_envs.evaluation import play_match
 from tests.conftest import SETUPS
+from training import evaluate, train_sb3
 from training.cli import read_settings
 from training.train import COMMAND, Settings, train
 
 ROOT = Path(__file__).parent.parent
 # Decisions to learn from: no more than it takes, about a minute or two each on 2 cores.
 SHORT = {"treehouse": 800_000, "trellis": 200_000, "pocket": 1_500_000, "twin_win": 1_500_000}
+
+
+@pytest.mark.parametrize(("name", "num_players"), SETUPS)
+def test_every_game_is_trained_and_evaluated(
+    name: str, num_players: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = {"num_players": num_players, "max_plies": 30}
+    common: dict[str, Any] = {"game": name, "options": options, "hidden": [8], "final_games": 0, "eval_games": 4, "threads": 1}
+    own = Settings(**common, run=str(tmp_path / "own"), total_steps=256, num_games=16, plies=8, minibatch=64, opponents=[])
+    sb3 = train_sb3.Settings(
+        **common, run=str(tmp_path / "sb3"), total_steps=64, num_envs=8, n_steps=8, batch_size=32, n_epochs=1, progress_bar=False
+    )
+    folders = [str(train(own)), str(train_sb3.train(sb3))]
+    capsys.readouterr()
+    assert evaluate.main([*folders, "--opponents", "random", "greedy", "--games", str(4 * num_players)]) == 0
+    told = capsys.readouterr().out
+    assert told.count("best") == told.count("sampled") == 2 * len(folders)
+    assert pe.make_agent(folders[0], pe.make_game(name, **options)).name == folders[0]
 
 
 @pytest.mark.slow
