@@ -42,6 +42,7 @@ CONTENTS: dict[str, dict[str, list[str]]] = {
             "PositionError",
             "AgentError",
             "CheckpointError",
+            "SolutionError",
             "MissingExtraError",
         ]
     },
