@@ -247,6 +247,19 @@ def test_a_checkpoint_can_be_the_opponent(run, tmp_path, capsys):
     assert json.loads(file.read_text())[0]["matches"][1]["win_rate"] == 0.5  # sampled against itself, on common seeds
 
 
+def test_fixed_agents_are_measured_too(tmp_path, capsys):
+    file = tmp_path / "out.json"
+    arguments = ["greedy", "mcts:4", "--game", "treehouse", "--opponents", "random", "--games", 200, "--json", file]
+    status, output, _ = evaluate(arguments, capsys)
+    assert status == 0
+    assert output.count("fixed") == 2
+    greedy, search = json.loads(file.read_text())
+    assert (greedy["agent"], search["agent"]) == ("greedy", "mcts:4")
+    game = pe.make_game("treehouse")
+    again = play_match(game, pe.make_agent("greedy", game), pe.make_agent("random", game), 200)
+    assert greedy["matches"] == [{"play": "fixed", **again.to_json()}]
+
+
 def test_wrong_commands_are_told_in_a_line(run, tmp_path, capsys):
     (tmp_path / "bad.zip").write_bytes(b"no zip")
     for arguments, words in (
@@ -255,6 +268,7 @@ def test_wrong_commands_are_told_in_a_line(run, tmp_path, capsys):
         ([run, "--games", 0], "at least 1"),
         ([run, "--game", "treehouse", "--options.num_players", 3], "num_players=3"),
         ([tmp_path / "bad.zip"], "--game"),
+        (["greedy"], "--game"),
         ([tmp_path / "bad.zip", "--game", "treehouse"], "cannot be read"),
     ):
         status, _, error = evaluate(arguments, capsys)

@@ -21,16 +21,20 @@ from pyramid_envs.game import Game
 SAMPLED, BEST = "sampled", "best"  # how a network plays: by its probabilities, or always what it likes best
 
 
-def measure(
-    network: nn.Module, game: Game, opponents: Sequence[Agent], num_games: int, seed: int, name: str, device: str = "cpu"
-) -> list[dict[str, Any]]:
-    """Matches of a network, playing in both ways, against each opponent; JSON-ready, in the order in which they are told."""
-    found = []
-    for play in (BEST, SAMPLED):
-        agent = LearnedAgent(network, game, name, deterministic=play == BEST, device=device)
-        for opponent in opponents:
-            found.append({"play": play, **play_match(game, agent, opponent, num_games, seed).to_json()})
-    return found
+def ways_to_play(network: nn.Module, game: Game, name: str, device: str = "cpu") -> dict[str, Agent]:
+    """The agents that a network makes."""
+    return {play: LearnedAgent(network, game, name, deterministic=play == BEST, device=device) for play in (BEST, SAMPLED)}
+
+
+def measure(ways: Mapping[str, Agent], game: Game, opponents: Sequence[Agent], num_games: int, seed: int) -> list[dict[str, Any]]:
+    """Matches of one agent, in each of its ways to play, against each opponent; JSON-ready, in the order in which they are
+    told.
+    """
+    return [
+        {"play": play, **play_match(game, agent, opponent, num_games, seed).to_json()}
+        for play, agent in ways.items()
+        for opponent in opponents
+    ]
 
 
 def results_of(game: Game, matches: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -70,39 +70,39 @@ class Settings:
     threads: int | None = None
     """Threads of the network on the CPU; by default one for each core."""
 
-    total_steps: int = 4_000_000
+    total_steps: int = 5_000_000
     """Decisions of the learner; the schedule of the learning rate ends with them."""
     minutes: float | None = None
     """Stop after so many minutes, even if total_steps is not reached."""
-    num_envs: int = 256
+    num_envs: int = 512
     """Games side by side."""
-    n_steps: int = 64
+    n_steps: int = 16
     """Decisions in each of them between two updates."""
-    hidden: list[int] = field(default_factory=lambda: [256, 256])
+    hidden: list[int] = field(default_factory=lambda: [128, 128])
     """Layers of the policy, and again of the value."""
     activation: str = "relu"
     """relu or tanh."""
 
-    learning_rate: float = 1e-3
+    learning_rate: float = 3e-3
     """Adam's step size at the start; it falls to 0 along a line."""
-    batch_size: int = 2048
+    batch_size: int = 1024
     """Decisions of one gradient step."""
-    n_epochs: int = 4
+    n_epochs: int = 3
     """Passes over each rollout."""
-    gae_lambda: float = 0.95
+    gae_lambda: float = 0.9
     """Decay of generalised advantage estimation."""
     clip_range: float = 0.2
     """How far from 1 the ratio of new to old probability may push."""
-    ent_coef: float = 0.01
+    ent_coef: float = 0.005
     """Weight of the entropy bonus."""
 
     opponents: list[str] = field(default_factory=lambda: ["random", "greedy"])
     """Fixed agents to learn from and to be measured against."""
     snapshots: int = 4
     """How many of the latest checkpoints are opponents too; these are kept."""
-    save_every: int = 10
+    save_every: int = 20
     """Updates between two checkpoints."""
-    eval_every: int = 20
+    eval_every: int = 50
     """Updates between two brief evaluations."""
     eval_games: int = 400
     """Games of a brief evaluation against each fixed agent."""
@@ -263,9 +263,8 @@ def train(settings: Settings, resume: Path | None = None) -> Path:
         config = checkpoint.read_config(folder)
         print(f"Trained for {config['minutes']:.1f} minutes; measuring …", flush=True)
         network = callback.network()[1].to(device)
-        matches = report.measure(
-            network, game, callback.fixed, settings.final_games, EVALUATION_SEED, folder.name, settings.device
-        )
+        ways = report.ways_to_play(network, game, folder.name, settings.device)
+        matches = report.measure(ways, game, callback.fixed, settings.final_games, EVALUATION_SEED)
         results = report.results_of(game, matches)
         checkpoint.write_results(folder, results, report.model_card(game, config, results))
         report.print_table(str(folder), game, matches)

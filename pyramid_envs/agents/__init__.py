@@ -33,6 +33,11 @@ class Agent(Protocol):
         """One legal action for each row."""
 
 
+def is_fixed(spec: str) -> bool:
+    """Whether a name is that of an agent that does not learn."""
+    return spec in ("random", "greedy", "optimal") or (spec.startswith("mcts:") and spec[5:].isdecimal())
+
+
 def make_agent(spec: str, game: Game) -> Agent:
     """An agent by name.
 

@@ -3,9 +3,9 @@
 Every simulation starts from a fresh `redeal` of what the deciding seat cannot know, so the tree is one of information sets: a
 node stands for what the seat that decides there sees, and its averages run over all that it cannot see, chance included
 (information-set search, Cowling, Powley and Whitehouse 2012). Within the tree actions are chosen by PUCT with equal priors
-(Silver et al. 2017); below it by chance, until the game ends or, after as many plies as the game's card says, its own estimate (its
-kernel `evaluate`) stands for the outcome. Outcomes are kept for the seat that decides at a node, so turns of several actions and games
-of three or four seats need nothing special. The answer is the action tried most often.
+(Silver et al. 2017); below it by chance, until the game ends or, after as many plies as the game's card says, its own estimate
+(its kernel `evaluate`) stands for the outcome. Outcomes are kept for the seat that decides at a node, so turns of several actions
+and games of three or four seats need nothing special. The answer is the action tried most often.
 
 Letters: B rows, A actions, P seats, M nodes of a tree, D plies of a simulation within the tree.
 """
