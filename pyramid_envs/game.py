@@ -35,6 +35,7 @@ _KERNELS = (
     "greedy",
     "evaluate",
 )
+_NO_KERNELS = ("__init__", "notation", "draw")  # files of a game's folder that nothing compiled comes from
 _CORE = [Path(module.__file__ or "") for module in (drivers, jit, kernels, payoffs, rng)]
 
 
@@ -46,7 +47,8 @@ def bind_drivers(
     """
     found = {name: getattr(rules, name, getattr(kernels, name)) for name in _KERNELS}
     folder = Path(rules.__file__ or "").parent
-    return jit.bind(found, (*drivers.INNER, *inner), outer, jit.digest([folder, *_CORE, *sources]))
+    own = [path for path in sorted(folder.rglob("*.py")) if path.stem not in _NO_KERNELS]
+    return jit.bind(found, (*drivers.INNER, *inner), outer, jit.digest([*own, *_CORE, *sources]))
 
 
 @cache
