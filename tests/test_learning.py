@@ -1,4 +1,4 @@
-"""Learning is tested by learning: a short training by a game's own config, where it has one, beats random in every role."""
+"""Learning is tested by learning: a short training by a game's own config beats random in every role."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from training.cli import read_settings
 from training.train import COMMAND, Settings, train
 
 ROOT = Path(__file__).parent.parent
-SHORT = 800_000  # decisions to learn from: less than a minute on 2 cores
-TRAINED = [(name, count) for name, count in SETUPS if (ROOT / "configs" / f"{name}.yaml").exists()]
+OURS = sorted(path.parent.name for path in (ROOT / "pyramid_envs" / "games").glob("*/rules.py"))  # tests add games of their own
+SHORT = 1_000_000  # decisions to learn from
 
 
 @pytest.mark.parametrize(("name", "num_players"), SETUPS)
@@ -39,8 +39,14 @@ def test_every_game_is_trained_and_evaluated(
     assert pe.make_agent(folders[0], pe.make_game(name, **options)).name == folders[0]
 
 
+@pytest.mark.parametrize("name", OURS)
+def test_every_game_has_a_config(name: str) -> None:
+    settings, _ = read_settings(Settings, COMMAND, (), ["--config", str(ROOT / "configs" / f"{name}.yaml")])
+    assert settings.game == name
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "num_players"), TRAINED)
+@pytest.mark.parametrize(("name", "num_players"), [setup for setup in SETUPS if setup[0] in OURS])
 def test_a_short_training_beats_random_in_every_role(name: str, num_players: int, tmp_path: Path) -> None:
     settings, _ = read_settings(Settings, COMMAND, (), ["--config", str(ROOT / "configs" / f"{name}.yaml")])
     changes: dict[str, Any] = {"total_steps": SHORT, "run": str(tmp_path / "run"), "opponents": [], "final_games": 0}
@@ -51,4 +57,8 @@ def test_a_short_training_beats_random_in_every_role(name: str, num_players: int
     games = -(-1000 // num_players) * num_players
     match = play_match(game, agent, random, games, seed=1)
     for seat, found in enumerate(match.seats):
-        assert found.win_rate.low >= match.even_share + 0.1, f"seat {seat}"
+        least = match.even_share + 0.1
+        if name == "pocket" and seat == 0:
+            # The Disciple's share is not half: a random one wins one game in a hundred and fifty.
+            least = 3 * play_match(game, random, random, 10_000, seed=2).seats[0].win_rate.value
+        assert found.win_rate.low >= least, f"seat {seat}"

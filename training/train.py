@@ -10,8 +10,9 @@ Many games are stepped side by side (`pyramid_envs.Batch`). Each seat of each ga
 (`training.streams`), learned from by proximal policy optimisation (Schulman et al. 2017) with undiscounted rewards. Illegal
 actions are masked in the logits. What is saved and evaluated is an exponential average of the weights (EMA). The entropy bonus
 keeps play varied; the pull towards a *magnet*, a copy of the policy renewed now and then, is for games with hidden information,
-where plain self-play runs in circles (Sokota et al. 2023). Ctrl-C saves and stops; ``--resume`` continues with the same numbers
-as if nothing had happened.
+where plain self-play runs in circles (Sokota et al. 2023). Games that chance alone seldom brings to an end, or to a win for one
+side, may begin by imitating a fixed agent (`imitate`). With `against` one seat of each game learns, against an agent that stays
+as it is. Ctrl-C saves and stops; ``--resume`` continues with the same numbers as if nothing had happened.
 
 What TensorBoard shows (``tensorboard --logdir runs``); the horizontal axis counts decisions:
 
@@ -19,7 +20,7 @@ speed/decisions_per_second  over the last update, learning included, evaluation 
 games/plies                 mean length in actions of the games that ended in the last rollout
 games/truncated             share of them that max_plies cut
 games/seat_0_payoff         mean payoff of seat 0 in them: how much the first seat is worth
-learn/policy_loss           the clipped objective; its size means little
+learn/policy_loss           the clipped objective, whose size means little; while imitating, minus the mean log-likelihood
 learn/value_loss            half the mean squared error of the value
 learn/explained_variance    1: the value foresees the returns perfectly; 0: no better than their mean
 learn/entropy               of the policy over legal actions, in nats; falls as play gets decided
@@ -91,6 +92,17 @@ class Settings:
     plies: int = 16
     """Actions played in each of them between two updates."""
 
+    against: str | None = None
+    """An agent, fixed or a checkpoint's folder, that plays all other seats and does not learn; by default all seats learn."""
+    seat: int | None = None
+    """The seat that learns against it; by default game i has seat i modulo their number learn."""
+    start: str | None = None
+    """A checkpoint's folder whose network to begin with; by default a new one."""
+    imitate: str | None = None
+    """An agent that plays at first, and is imitated."""
+    imitate_steps: int = 1_000_000
+    """For so many decisions."""
+
     network: str = "auto"
     """mlp, conv, or auto: what fits the game's observation."""
     hidden: list[int] = field(default_factory=lambda: [256, 256])
@@ -101,6 +113,11 @@ class Settings:
     """Planes of every layer of a conv."""
     blocks: int = 4
     """Residual blocks of a conv."""
+    critic: str = "own"
+    """What the value that advantages are taken from looks at: own (the network's value of what the seat sees), or all (a network
+    for training only, that sees what all seats see)."""
+    bfloat16: bool = False
+    """Whether the network computes in bfloat16 where that is sound: on recent processors twice as fast for a conv."""
 
     learning_rate: float = 3e-3
     """Adam's step size at the start."""
@@ -143,6 +160,10 @@ class Settings:
     """Checkpoints that are kept, the newest."""
 
     def __post_init__(self) -> None:
+        if self.critic not in ("own", "all"):
+            raise SettingsError(f"critic must be own or all, not {self.critic}")
+        if self.seat is not None and self.against is None:
+            raise SettingsError("seat says which seat learns against an agent: set against too")
         counts = {"total_steps", "num_games", "plies", "epochs", "minibatch", "magnet_every"}
         for name in sorted(counts | {"eval_every", "eval_games", "save_every", "keep"}):
             if getattr(self, name) < 1:
@@ -163,29 +184,44 @@ def train(settings: Settings, resume: Path | None = None) -> Path:
     # ------------------------------------------------------------------------------------------------------------ set-up
     game = pe.make_game(settings.game, **settings.options)
     opponents = [pe.make_agent(name, game) for name in settings.opponents]
+    against = None if settings.against is None else pe.make_agent(settings.against, game)
+    teacher = None if settings.imitate is None else pe.make_agent(settings.imitate, game)
     device = use_device(settings.device)
     torch.set_num_threads(settings.threads or cores())
     num_games, num_seats = settings.num_games, game.num_players
     if settings.plies <= num_seats:
         raise SettingsError(f"plies must be more than the number of seats, {num_seats}, so that some seat decides twice in them")
+    if settings.seat is not None and not 0 <= settings.seat < num_seats:
+        raise SettingsError(f"seat must be one of the seats 0 to {num_seats - 1}, not {settings.seat}")
+    learners = np.arange(num_games) % num_seats if settings.seat is None else np.full(num_games, settings.seat)
     steps_per_update = num_games * settings.plies
     num_updates = settings.total_steps // steps_per_update
 
     kind = default_kind(game.observation_shape) if settings.network == "auto" else settings.network
     sizes = ("channels", "blocks") if kind == "conv" else ("hidden", "separate_value")
     network_config = {"kind": kind, **{name: getattr(settings, name) for name in sizes}}
+    num_views = num_seats if settings.critic == "all" else 0
+    views_shape = (num_views * game.observation_shape[0], *game.observation_shape[1:])
     try:
         network = build(network_config, game.observation_shape, game.num_actions)
+        critic = build(network_config, views_shape, 1) if num_views else None
     except ValueError as error:
         raise SettingsError(str(error)) from None
     # Weights and the order of learning come from one generator, on the CPU; actions from another, where the network is.
     generator = torch.Generator().manual_seed(_seed(settings.seed, 0))
     action_generator = torch.Generator(device).manual_seed(_seed(settings.seed, 1))
     initialise(network, generator)
+    if settings.start is not None:
+        begun = checkpoint.find(settings.start)
+        network, network_config = checkpoint.load_network(begun, game), checkpoint.read_config(begun)["network"]
     network.to(device)
+    parameters = list(network.parameters())
+    if critic is not None:
+        initialise(critic, generator)
+        parameters += critic.to(device).parameters()
     average = copy.deepcopy(network)
     magnet = copy.deepcopy(network)
-    optimizer = torch.optim.Adam(network.parameters(), lr=settings.learning_rate, eps=1e-5)
+    optimizer = torch.optim.Adam(parameters, lr=settings.learning_rate, eps=1e-5)
     batch = pe.Batch(game, num_games, _seed(settings.seed, 2))
 
     # A rollout. The first rows, one for each seat, hold the decisions that wait from the rollout before (see training.streams).
@@ -195,6 +231,7 @@ def train(settings: Settings, resume: Path | None = None) -> Path:
     actions = torch.zeros((rows, num_games), dtype=torch.int64, device=device)
     log_probs = torch.zeros((rows, num_games), device=device)
     values = torch.zeros((rows, num_games), device=device)
+    views = torch.zeros((rows, num_games, *views_shape), dtype=torch.int8, device=device)  # what all seats see, for the critic
     seats = np.zeros((rows, num_games), np.int64)
     seats[:num_seats] = np.arange(num_seats)[:, None]
     present = np.ones((rows, num_games), np.bool_)
@@ -203,6 +240,7 @@ def train(settings: Settings, resume: Path | None = None) -> Path:
     terminated = np.zeros((rows, num_games), np.bool_)
     truncated = np.zeros((rows, num_games), np.bool_)
     waiting = {"observations": observations, "masks": masks, "actions": actions, "log_probs": log_probs, "values": values}
+    waiting["views"] = views
 
     update, gradient_steps, seconds = 0, 0, 0.0
     matches: list[dict[str, Any]] = []
@@ -216,6 +254,8 @@ def train(settings: Settings, resume: Path | None = None) -> Path:
         network.load_state_dict(state["network"])
         average.load_state_dict(checkpoint.load_network(folder, game).state_dict())
         magnet.load_state_dict(state["magnet"])
+        if critic is not None:
+            critic.load_state_dict(state["critic"])
         optimizer.load_state_dict(state["optimizer"])
         generator.set_state(state["generator"])
         action_generator.set_state(state["action_generator"])
@@ -242,6 +282,7 @@ def train(settings: Settings, resume: Path | None = None) -> Path:
             "seconds": seconds,
             "network": network.state_dict(),
             "magnet": magnet.state_dict(),
+            "critic": critic.state_dict() if critic is not None else None,
             "optimizer": optimizer.state_dict(),
             "generator": generator.get_state(),
             "action_generator": action_generator.get_state(),
@@ -258,6 +299,12 @@ def train(settings: Settings, resume: Path | None = None) -> Path:
             lambda folder: torch.save(state, folder / checkpoint.STATE),
             settings.keep,
         )
+
+    def compute(module: torch.nn.Module, inputs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Logits and values."""
+        with torch.autocast(device.type, torch.bfloat16, enabled=settings.bfloat16):
+            logits, value = module(inputs)
+        return logits.float(), value.float()
 
     def evaluate_briefly() -> list[Match]:
         agent = LearnedAgent(average, game, "self-play", device=settings.device)
@@ -284,16 +331,29 @@ def train(settings: Settings, resume: Path | None = None) -> Path:
                 magnet.load_state_dict(network.state_dict())
 
             # ------------------------------------------------------------------------------------------------- play
+            imitating = teacher is not None and update * steps_per_update < settings.imitate_steps
             lengths: list[np.ndarray[Any, Any]] = []
             with torch.inference_mode():
                 for t in range(num_seats, rows):
                     observations[t].copy_(torch.from_numpy(batch.observations))
                     masks[t].copy_(torch.from_numpy(batch.masks))
                     seats[t] = batch.seats
-                    logits, values[t] = network(observations[t])
+                    logits, values[t] = compute(network, observations[t])
+                    if critic is not None:
+                        seen = [batch.observe((batch.seats + k) % num_seats) for k in range(num_seats)]
+                        views[t].copy_(torch.from_numpy(np.concatenate(seen, 1)))
+                        values[t] = compute(critic, views[t])[1]
                     logits = mask_logits(logits, masks[t])
                     log_policy = torch.log_softmax(logits, 1)
-                    actions[t] = _draw(torch.softmax(logits, 1), masks[t], action_generator)
+                    if imitating:
+                        assert teacher is not None
+                        actions[t] = torch.from_numpy(_answers(teacher, batch, np.arange(num_games)))
+                    else:
+                        actions[t] = _draw(torch.softmax(logits, 1), masks[t], action_generator)
+                    if against is not None:
+                        present[t] = batch.seats == learners
+                        others = np.flatnonzero(~present[t])
+                        actions[t, others] = torch.from_numpy(_answers(against, batch, others)).to(device)
                     log_probs[t] = log_policy.gather(1, actions[t, :, None]).squeeze(1)
                     plies = batch.plies + 1
                     step = batch.step(actions[t].cpu().numpy())
@@ -306,7 +366,7 @@ def train(settings: Settings, resume: Path | None = None) -> Path:
             )
             chosen = torch.from_numpy(np.flatnonzero(closed)).to(device)
             flat_observations = observations.flatten(0, 1)
-            flat_masks = masks.flatten(0, 1)
+            flat_masks, flat_views = masks.flatten(0, 1), views.flatten(0, 1)
             flat_actions, flat_log_probs, flat_values = actions.flatten(), log_probs.flatten(), values.flatten()
             flat_advantages = torch.from_numpy(advantages_np).to(device).flatten()
             flat_returns = flat_values + flat_advantages
@@ -318,9 +378,9 @@ def train(settings: Settings, resume: Path | None = None) -> Path:
             num_minibatches = 0
             for _ in range(settings.epochs):
                 order = chosen[torch.randperm(len(chosen), generator=generator).to(device)]
-                for part in order.tensor_split(max(1, round(len(order) / settings.minibatch))):
+                for part in order.tensor_split(max(1, round(len(order) / settings.minibatch))) if len(order) else ():
                     part_masks = flat_masks[part]
-                    logits, value = network(flat_observations[part])
+                    logits, value = compute(network, flat_observations[part])
                     logits = mask_logits(logits, part_masks)
                     # Not log_policy.exp(): where that underflows it takes the processor twenty times as long.
                     policy, log_policy = torch.softmax(logits, 1), torch.log_softmax(logits, 1)
@@ -331,20 +391,28 @@ def train(settings: Settings, resume: Path | None = None) -> Path:
                     ratio = log_ratio.exp()
                     advantage = (flat_advantages[part] - mean) / deviation
                     clipped_ratio = ratio.clamp(1 - settings.clip, 1 + settings.clip)
-                    policy_loss = -torch.minimum(advantage * ratio, advantage * clipped_ratio).mean()
+                    if imitating:
+                        policy_loss = -log_prob.mean()
+                    else:
+                        policy_loss = -torch.minimum(advantage * ratio, advantage * clipped_ratio).mean()
                     value_loss = 0.5 * (value - flat_returns[part]).square().mean()
-                    loss = policy_loss - entropy_weight * entropy + settings.value_weight * value_loss
+                    loss = policy_loss + settings.value_weight * value_loss
+                    if critic is not None:
+                        _, critic_value = compute(critic, flat_views[part])
+                        loss = loss + settings.value_weight * 0.5 * (critic_value - flat_returns[part]).square().mean()
+                    if not imitating:
+                        loss = loss - entropy_weight * entropy
                     magnet_kl = torch.zeros((), device=device)
-                    if settings.magnet:
+                    if settings.magnet and not imitating:
                         with torch.no_grad():
-                            magnet_logits, _ = magnet(flat_observations[part])
+                            magnet_logits, _ = compute(magnet, flat_observations[part])
                             log_magnet = torch.log_softmax(mask_logits(magnet_logits, part_masks), 1)
                         magnet_kl = (policy * (log_policy - log_magnet)).sum(1).mean()
                         loss = loss + settings.magnet * magnet_kl
 
                     optimizer.zero_grad(set_to_none=True)
-                    loss.backward()
-                    gradient_norm = torch.nn.utils.clip_grad_norm_(network.parameters(), settings.max_gradient)
+                    loss.backward()  # type: ignore[no-untyped-call]
+                    gradient_norm = torch.nn.utils.clip_grad_norm_(parameters, settings.max_gradient)
                     optimizer.step()
                     gradient_steps += 1
                     num_minibatches += 1
@@ -432,6 +500,14 @@ def _draw(policy: torch.Tensor, masks: torch.Tensor, generator: torch.Generator)
     drawn = torch.searchsorted(cumulated, numbers * cumulated[:, -1:], right=True).clamp_(max=masks.shape[1] - 1)
     # Sums that are not rounded alike in all places may, once in millions of draws, lead to an illegal neighbour.
     return torch.where(masks.gather(1, drawn), drawn, policy.argmax(1, keepdim=True)).squeeze(1)
+
+
+def _answers(agent: pe.Agent, batch: pe.Batch, games: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """int64[G]: what an agent plays in these games of the batch."""
+    if not len(games):
+        return np.zeros(0, np.int64)
+    views = batch.rows[games], batch.observations[games], batch.masks[games], batch.seats[games]
+    return agent.act(*views, batch.keys(rng.MOVE, games))
 
 
 def _line(first: float, last: float, share: float) -> float:
