@@ -2,7 +2,9 @@
 
 train      self-play, made for these games: start here
 train_sb3  the familiar route: MaskablePPO of sb3-contrib
-evaluate   how strong checkpoints are
+evaluate   how strong checkpoints and fixed agents are
+tournament ratings of any number of agents that all meet
+exploit    how much an opponent trained against one agent can gain
 """
 
 import importlib.util
@@ -12,7 +14,7 @@ import os
 # else runs on the same cores (the threads that step the games, too) it can make training ten times slower. Read as torch loads.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
-_NEEDED = ("torch", "safetensors", "jsonargparse", "rich", "tqdm", "tensorboard", "yaml")
+_NEEDED = ("torch", "safetensors", "jsonargparse", "rich", "tqdm", "tensorboard", "yaml", "matplotlib")
 _missing = [package for package in _NEEDED if importlib.util.find_spec(package) is None]
 if _missing:
     raise SystemExit(f'error: training needs {", ".join(_missing)}: pip install "pyramid-envs[train]"')

@@ -17,9 +17,10 @@ import jsonargparse
 import torch
 import yaml
 
-from pyramid_envs.agents import checkpoint
+from pyramid_envs.agents import checkpoint, checkpoint_in
 from pyramid_envs.errors import CheckpointError, PyramidError
 from pyramid_envs.game import Game
+from pyramid_envs.registry import make_game
 
 jsonargparse.set_parsing_settings(docstring_parse_attribute_docstrings=True)
 
@@ -119,10 +120,45 @@ def use_device(name: str) -> torch.device:
     return device
 
 
-class Interrupts(AbstractContextManager["Interrupts"]):
-    """Turns the first Ctrl-C (or SIGTERM) into the wish to stop when that is convenient; the second one stops at once."""
+def game_for(agents: Sequence[str], name: str | None, options: Mapping[str, Any] | None) -> Game:
+    """The game that these agents are to play: the one named, or the one that the first checkpoint among them was trained for.
 
-    def __init__(self) -> None:
+    Args:
+        agents: names as `make_agent` takes them.
+        name: of the game, or None.
+        options: those that differ from the checkpoint's if there is one, else from the game's defaults.
+
+    Raises:
+        SettingsError: if neither says what is played.
+    """
+    folders = [folder for agent in agents if (folder := checkpoint_in(agent)) is not None]
+    if name is None and not folders:
+        told = f"{', '.join(agents)} does not say what it plays" if agents else "no agent says what is played"
+        raise SettingsError(f"{told}: add --game, and the options that are not the defaults")
+    if name is None or (folders and Path(folders[0]).is_dir()):
+        config = checkpoint.read_config(checkpoint.find(folders[0]))
+        if name in (None, config["game"]):
+            return make_game(config["game"], **{**config["options"], **(options or {})})
+    return make_game(str(name), **(options or {}))
+
+
+def resolve(agent: str) -> str:
+    """An agent's name that goes on to mean the same: for the folder of a run, the folder of its latest checkpoint."""
+    folder = checkpoint_in(agent)
+    if folder is None or not Path(folder).is_dir():  # `make_agent` says what is wrong with a folder that is none
+        return agent
+    return agent.removesuffix(folder) + str(checkpoint.find(folder))
+
+
+class Interrupts(AbstractContextManager["Interrupts"]):
+    """Turns the first Ctrl-C (or SIGTERM) into the wish to stop when that is convenient; the second one stops at once.
+
+    Args:
+        after: what is finished first.
+    """
+
+    def __init__(self, after: str = "this update") -> None:
+        self.after = after
         self.wanted = False
 
     def __enter__(self) -> Interrupts:
@@ -139,7 +175,7 @@ class Interrupts(AbstractContextManager["Interrupts"]):
         if self.wanted:
             raise KeyboardInterrupt
         self.wanted = True
-        print("\nStopping after this update, and saving (once more: at once, without saving) …", file=sys.stderr, flush=True)
+        print(f"\nStopping after {self.after}, and saving (once more: at once, without saving) …", file=sys.stderr, flush=True)
 
 
 def run_command(main: Callable[[], int]) -> None:

@@ -26,7 +26,7 @@ from torch import nn
 import pyramid_envs as pe
 from pyramid_envs.agents import checkpoint, is_fixed
 from training import report
-from training.cli import SettingsError, run_command
+from training.cli import SettingsError, game_for, run_command
 from training.sb3_policy import read_zip
 
 COMMAND = "python -m training.evaluate"
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     evaluations = []
     for name in given.agents:
         if is_fixed(name):
-            game = pe.make_game(needed(given.game, name), **(given.options or {}))
+            game = game_for([name], given.game, given.options)
             ways: dict[str, pe.Agent] = {"fixed": pe.make_agent(name, game)}
         else:
             game, network = load(Path(name), given.game, given.options)

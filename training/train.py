@@ -5,6 +5,7 @@
     python -m training.train --game treehouse
     python -m training.train --config configs/treehouse.yaml --options.dig_away true
     python -m training.train --resume runs/treehouse-2p-20250101-120000
+    torchrun --nproc-per-node 2 -m training.train --config configs/treehouse.yaml
 
 Many games are stepped side by side (`pyramid_envs.Batch`). Each seat of each game is a stream of decisions of its own
 (`training.streams`), learned from by proximal policy optimisation (Schulman et al. 2017) with undiscounted rewards. Illegal
@@ -12,7 +13,8 @@ actions are masked in the logits. What is saved and evaluated is an exponential 
 keeps play varied; the pull towards a *magnet*, a copy of the policy renewed now and then, is for games with hidden information,
 where plain self-play runs in circles (Sokota et al. 2023). Games that chance alone seldom brings to an end, or to a win for one
 side, may begin by imitating a fixed agent (`imitate`). With `against` one seat of each game learns, against an agent that stays
-as it is. Ctrl-C saves and stops; ``--resume`` continues with the same numbers as if nothing had happened.
+as it is. Ctrl-C saves and stops; ``--resume`` continues with the same numbers as if nothing had happened. Under torchrun several
+processes train together, and learn what one would (`training.processes`).
 
 What TensorBoard shows (``tensorboard --logdir runs``); the horizontal axis counts decisions:
 
@@ -57,6 +59,7 @@ from pyramid_envs.evaluation import Match, play_match
 from pyramid_envs.threads import cores
 from training import report
 from training.cli import Interrupts, SettingsError, new_run, read_settings, run_command, use_device
+from training.processes import Processes
 from training.streams import credit
 
 COMMAND = "python -m training.train"
@@ -81,14 +84,14 @@ class Settings:
     device: str = "cpu"
     """Where the network lives: cpu, cuda, cuda:1."""
     threads: int | None = None
-    """Threads of the network on the CPU; by default one for each core."""
+    """Threads of the network on the CPU; by default one for each core, shared between the processes."""
 
     total_steps: int = 12_000_000
     """Decisions to learn from; the schedules end with them."""
     minutes: float | None = None
     """Stop after so many minutes, even if total_steps is not reached."""
     num_games: int = 2048
-    """Games side by side."""
+    """Games side by side, in all processes together."""
     plies: int = 16
     """Actions played in each of them between two updates."""
 
@@ -187,14 +190,17 @@ def train(settings: Settings, resume: Path | None = None) -> Path:
     against = None if settings.against is None else pe.make_agent(settings.against, game)
     teacher = None if settings.imitate is None else pe.make_agent(settings.imitate, game)
     device = use_device(settings.device)
-    torch.set_num_threads(settings.threads or cores())
-    num_games, num_seats = settings.num_games, game.num_players
+    processes = Processes(device)
+    torch.set_num_threads(settings.threads or max(1, cores() // processes.on_this_machine))
+    share = processes.share(settings.num_games)
+    num_games, num_seats = share.stop - share.start, game.num_players  # what has num_games below is this process's own
     if settings.plies <= num_seats:
         raise SettingsError(f"plies must be more than the number of seats, {num_seats}, so that some seat decides twice in them")
     if settings.seat is not None and not 0 <= settings.seat < num_seats:
         raise SettingsError(f"seat must be one of the seats 0 to {num_seats - 1}, not {settings.seat}")
-    learners = np.arange(num_games) % num_seats if settings.seat is None else np.full(num_games, settings.seat)
-    steps_per_update = num_games * settings.plies
+    places = np.arange(share.start, share.stop)
+    learners = places % num_seats if settings.seat is None else np.full(num_games, settings.seat)
+    steps_per_update = settings.num_games * settings.plies
     num_updates = settings.total_steps // steps_per_update
 
     kind = default_kind(game.observation_shape) if settings.network == "auto" else settings.network
@@ -222,7 +228,7 @@ def train(settings: Settings, resume: Path | None = None) -> Path:
     average = copy.deepcopy(network)
     magnet = copy.deepcopy(network)
     optimizer = torch.optim.Adam(parameters, lr=settings.learning_rate, eps=1e-5)
-    batch = pe.Batch(game, num_games, _seed(settings.seed, 2))
+    batch = pe.Batch(game, num_games, _seed(settings.seed, 2) + share.start)
 
     # A rollout. The first rows, one for each seat, hold the decisions that wait from the rollout before (see training.streams).
     rows = num_seats + settings.plies
@@ -245,7 +251,7 @@ def train(settings: Settings, resume: Path | None = None) -> Path:
     update, gradient_steps, seconds = 0, 0, 0.0
     matches: list[dict[str, Any]] = []
     if resume is None:
-        run = new_run(settings, settings.run, game)
+        run = processes.tell(new_run(settings, settings.run, game) if processes.is_writer else None)
     else:
         folder = checkpoint.find(resume)
         run = folder.parent
@@ -259,12 +265,20 @@ def train(settings: Settings, resume: Path | None = None) -> Path:
         optimizer.load_state_dict(state["optimizer"])
         generator.set_state(state["generator"])
         action_generator.set_state(state["action_generator"])
-        _restore(batch, state["batch"])
+        _restore(batch, state["batch"], share)
         for name, tensor in waiting.items():
-            tensor[:num_seats] = state["waiting"][name].to(device)
-        present[:num_seats] = state["waiting"]["present"].numpy()
+            tensor[:num_seats] = state["waiting"][name][:, share].to(device)
+        present[:num_seats] = state["waiting"]["present"][:, share].numpy()
 
     def save() -> Path:
+        """Write a checkpoint; the processes put their games together first."""
+        games = {name: processes.join(column, 0) for name, column in _batch_state(batch).items()}
+        open_decisions = {name: tensor[:num_seats] for name, tensor in waiting.items()}
+        open_decisions["present"] = torch.from_numpy(present[:num_seats].copy())
+        open_decisions = {name: processes.join(tensor.clone(), 1) for name, tensor in open_decisions.items()}
+        return processes.tell(write(games, open_decisions) if processes.is_writer else None)
+
+    def write(games: dict[str, torch.Tensor], open_decisions: dict[str, torch.Tensor]) -> Path:
         config = checkpoint.describe(
             game,
             network_config,
@@ -272,7 +286,7 @@ def train(settings: Settings, resume: Path | None = None) -> Path:
             trainer=COMMAND,
             settings=asdict(settings),
             minutes=seconds / 60,
-            hardware=f"{settings.device}, {settings.threads or cores()} threads",
+            hardware=f"{settings.device}, {processes.size} × {torch.get_num_threads()} threads",
             packages=report.versions(),
         )
         results = report.results_of(game, matches)
@@ -286,9 +300,8 @@ def train(settings: Settings, resume: Path | None = None) -> Path:
             "optimizer": optimizer.state_dict(),
             "generator": generator.get_state(),
             "action_generator": action_generator.get_state(),
-            "batch": _batch_state(batch),
-            "waiting": {name: tensor[:num_seats].clone() for name, tensor in waiting.items()}
-            | {"present": torch.from_numpy(present[:num_seats].copy())},
+            "batch": games,
+            "waiting": open_decisions,
         }
         return checkpoint.write(
             run,
@@ -310,16 +323,22 @@ def train(settings: Settings, resume: Path | None = None) -> Path:
         agent = LearnedAgent(average, game, "self-play", device=settings.device)
         return [play_match(game, agent, opponent, settings.eval_games, EVALUATION_SEED) for opponent in opponents]
 
-    print(f"{game!r}\n{kind} with {sum(p.numel() for p in network.parameters()):,} weights; writing to {run}")
-    writer = SummaryWriter(str(run), purge_step=update * steps_per_update)
+    if processes.is_writer:
+        print(f"{game!r}\n{kind} with {sum(p.numel() for p in network.parameters()):,} weights; writing to {run}")
+    writer = SummaryWriter(str(run), purge_step=update * steps_per_update) if processes.is_writer else None
     progress = tqdm(
-        total=num_updates * steps_per_update, initial=update * steps_per_update, unit=" steps", unit_scale=True, disable=None
+        total=num_updates * steps_per_update,
+        initial=update * steps_per_update,
+        unit=" steps",
+        unit_scale=True,
+        disable=None if processes.is_writer else True,
     )
-    saved_at = update
+    saved_at, stopped = update, False
 
     with Interrupts() as interrupts:
-        while update < num_updates and not interrupts.wanted:
-            if settings.minutes is not None and seconds > settings.minutes * 60:
+        while update < num_updates:
+            stopped = processes.any(interrupts.wanted)
+            if stopped or processes.any(settings.minutes is not None and seconds > settings.minutes * 60):
                 break
             update_began = time.monotonic()
             done_share = update / num_updates
@@ -349,7 +368,8 @@ def train(settings: Settings, resume: Path | None = None) -> Path:
                         assert teacher is not None
                         actions[t] = torch.from_numpy(_answers(teacher, batch, np.arange(num_games)))
                     else:
-                        actions[t] = _draw(torch.softmax(logits, 1), masks[t], action_generator)
+                        numbers = torch.rand((settings.num_games, 1), generator=action_generator, device=device)[share]
+                        actions[t] = _draw(torch.softmax(logits, 1), masks[t], numbers)
                     if against is not None:
                         present[t] = batch.seats == learners
                         others = np.flatnonzero(~present[t])
@@ -364,42 +384,50 @@ def train(settings: Settings, resume: Path | None = None) -> Path:
             advantages_np, closed, open_rows = credit(
                 seats, values.cpu().numpy(), present, rewards, terminated, truncated, settings.gae_lambda
             )
-            chosen = torch.from_numpy(np.flatnonzero(closed)).to(device)
+            # Decisions are numbered through all processes, so that minibatches do not depend on how many there are.
+            all_closed = processes.join(torch.from_numpy(closed), 1)
+            chosen = all_closed.flatten().nonzero().squeeze(1).to(device)
+            own = torch.from_numpy(np.flatnonzero(closed)).to(device)
             flat_observations = observations.flatten(0, 1)
             flat_masks, flat_views = masks.flatten(0, 1), views.flatten(0, 1)
             flat_actions, flat_log_probs, flat_values = actions.flatten(), log_probs.flatten(), values.flatten()
             flat_advantages = torch.from_numpy(advantages_np).to(device).flatten()
             flat_returns = flat_values + flat_advantages
-            mean, deviation = flat_advantages[chosen].mean(), flat_advantages[chosen].std(correction=0) + 1e-8
-            explained = 1 - flat_advantages[chosen].var(correction=0) / (flat_returns[chosen].var(correction=0) + 1e-8)
+            moments = torch.stack([moment.sum() for x in (flat_advantages[own], flat_returns[own]) for moment in (x, x.square())])
+            processes.add([moments])
+            mean, square, mean_return, square_return = moments / max(1, len(chosen))
+            deviation = (square - mean**2).clamp(min=0).sqrt() + 1e-8
+            explained = 1 - (square - mean**2) / (square_return - mean_return**2 + 1e-8)
 
             # ------------------------------------------------------------------------------------------------ learn
             sums: dict[str, torch.Tensor] = {}
             num_minibatches = 0
             for _ in range(settings.epochs):
                 order = chosen[torch.randperm(len(chosen), generator=generator).to(device)]
-                for part in order.tensor_split(max(1, round(len(order) / settings.minibatch))) if len(order) else ():
+                for minibatch in order.tensor_split(max(1, round(len(order) / settings.minibatch))) if len(order) else ():
+                    part = processes.own(minibatch, share, settings.num_games)
+                    size = len(minibatch)  # sums over this process's part are divided by it, and gradients added up
                     part_masks = flat_masks[part]
                     logits, value = compute(network, flat_observations[part])
                     logits = mask_logits(logits, part_masks)
                     # Not log_policy.exp(): where that underflows it takes the processor twenty times as long.
                     policy, log_policy = torch.softmax(logits, 1), torch.log_softmax(logits, 1)
                     log_prob = log_policy.gather(1, flat_actions[part, None]).squeeze(1)
-                    entropy = -(policy * log_policy).sum(1).mean()
+                    entropy = -(policy * log_policy).sum() / size
 
                     log_ratio = log_prob - flat_log_probs[part]
                     ratio = log_ratio.exp()
                     advantage = (flat_advantages[part] - mean) / deviation
                     clipped_ratio = ratio.clamp(1 - settings.clip, 1 + settings.clip)
                     if imitating:
-                        policy_loss = -log_prob.mean()
+                        policy_loss = -log_prob.sum() / size
                     else:
-                        policy_loss = -torch.minimum(advantage * ratio, advantage * clipped_ratio).mean()
-                    value_loss = 0.5 * (value - flat_returns[part]).square().mean()
+                        policy_loss = -torch.minimum(advantage * ratio, advantage * clipped_ratio).sum() / size
+                    value_loss = 0.5 * (value - flat_returns[part]).square().sum() / size
                     loss = policy_loss + settings.value_weight * value_loss
                     if critic is not None:
                         _, critic_value = compute(critic, flat_views[part])
-                        loss = loss + settings.value_weight * 0.5 * (critic_value - flat_returns[part]).square().mean()
+                        loss = loss + settings.value_weight * 0.5 * (critic_value - flat_returns[part]).square().sum() / size
                     if not imitating:
                         loss = loss - entropy_weight * entropy
                     magnet_kl = torch.zeros((), device=device)
@@ -407,11 +435,12 @@ def train(settings: Settings, resume: Path | None = None) -> Path:
                         with torch.no_grad():
                             magnet_logits, _ = compute(magnet, flat_observations[part])
                             log_magnet = torch.log_softmax(mask_logits(magnet_logits, part_masks), 1)
-                        magnet_kl = (policy * (log_policy - log_magnet)).sum(1).mean()
+                        magnet_kl = (policy * (log_policy - log_magnet)).sum() / size
                         loss = loss + settings.magnet * magnet_kl
 
                     optimizer.zero_grad(set_to_none=True)
                     loss.backward()  # type: ignore[no-untyped-call]
+                    processes.add([parameter.grad for parameter in parameters if parameter.grad is not None])
                     gradient_norm = torch.nn.utils.clip_grad_norm_(parameters, settings.max_gradient)
                     optimizer.step()
                     gradient_steps += 1
@@ -426,9 +455,9 @@ def train(settings: Settings, resume: Path | None = None) -> Path:
                             "value_loss": value_loss,
                             "entropy": entropy,
                             "magnet_kl": magnet_kl,
-                            "policy_kl": (ratio - 1 - log_ratio).mean(),
-                            "clipped": ((ratio - 1).abs() > settings.clip).float().mean(),
-                            "gradient_norm": gradient_norm,
+                            "policy_kl": (ratio - 1 - log_ratio).sum() / size,
+                            "clipped": ((ratio - 1).abs() > settings.clip).sum() / size,
+                            "gradient_norm": gradient_norm / processes.size,
                         }.items():
                             sums[name] = sums.get(name, 0) + number.detach()
 
@@ -443,23 +472,27 @@ def train(settings: Settings, resume: Path | None = None) -> Path:
             update += 1
             steps = update * steps_per_update
             update_seconds = time.monotonic() - update_began
-            ended = np.concatenate(lengths)
-            writer.add_scalar("speed/decisions_per_second", steps_per_update / update_seconds, steps)
-            if len(ended):
-                over = terminated | truncated
-                writer.add_scalar("games/plies", ended.mean(), steps)
-                writer.add_scalar("games/truncated", truncated.sum() / over.sum(), steps)
-                writer.add_scalar("games/seat_0_payoff", rewards[..., 0][over].mean(), steps)
-            for name, total in sums.items():
-                writer.add_scalar(f"learn/{name}", float(total) / num_minibatches, steps)
-            writer.add_scalar("learn/explained_variance", float(explained), steps)
-            writer.add_scalar("learn/waiting", present[:num_seats].sum() / steps_per_update, steps)
-            writer.add_scalar("schedule/learning_rate", learning_rate, steps)
-            writer.add_scalar("schedule/entropy", entropy_weight, steps)
+            over = terminated | truncated
+            counts = [np.concatenate(lengths).sum(), over.sum(), truncated.sum(), rewards[..., 0][over].sum()]
+            counted = torch.tensor([*counts, present[:num_seats].sum()], dtype=torch.float64, device=device)
+            processes.add([counted, *sums.values()])
+            plies_played, ends, cut, payoff, num_waiting = counted.tolist()
+            if writer is not None:
+                writer.add_scalar("speed/decisions_per_second", steps_per_update / update_seconds, steps)
+                if ends:
+                    writer.add_scalar("games/plies", plies_played / ends, steps)
+                    writer.add_scalar("games/truncated", cut / ends, steps)
+                    writer.add_scalar("games/seat_0_payoff", payoff / ends, steps)
+                for name, total in sums.items():
+                    writer.add_scalar(f"learn/{name}", float(total) / num_minibatches, steps)
+                writer.add_scalar("learn/explained_variance", float(explained), steps)
+                writer.add_scalar("learn/waiting", num_waiting / steps_per_update, steps)
+                writer.add_scalar("schedule/learning_rate", learning_rate, steps)
+                writer.add_scalar("schedule/entropy", entropy_weight, steps)
             progress.update(steps_per_update)
 
             # --------------------------------------------------------------------------------------- evaluate and save
-            if update % settings.eval_every == 0 or update == num_updates:
+            if writer is not None and (update % settings.eval_every == 0 or update == num_updates):
                 played = evaluate_briefly()
                 matches = [{"play": report.SAMPLED, **match.to_json()} for match in played]
                 for match in played:
@@ -475,11 +508,14 @@ def train(settings: Settings, resume: Path | None = None) -> Path:
                 save()
                 saved_at = update
     progress.close()
-    writer.close()
 
     # ------------------------------------------------------------------------------------------------------------- end
     folder = save() if saved_at != update or update == 0 else checkpoint.find(run)
-    if interrupts.wanted:
+    processes.part()
+    if writer is None:
+        return folder
+    writer.close()
+    if stopped:
         print(f"Stopped after {update * steps_per_update:,} steps and saved {folder}\nContinue with: {COMMAND} --resume {run}")
         raise KeyboardInterrupt
     if settings.final_games:
@@ -493,10 +529,9 @@ def train(settings: Settings, resume: Path | None = None) -> Path:
     return folder
 
 
-def _draw(policy: torch.Tensor, masks: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-    """int64[B]: actions drawn with their probabilities, by one uniform number each."""
+def _draw(policy: torch.Tensor, masks: torch.Tensor, numbers: torch.Tensor) -> torch.Tensor:
+    """int64[B]: actions drawn with their probabilities, by one uniform number each, numbers[B, 1]."""
     cumulated = policy.cumsum(1)
-    numbers = torch.rand((len(masks), 1), generator=generator, device=masks.device)
     drawn = torch.searchsorted(cumulated, numbers * cumulated[:, -1:], right=True).clamp_(max=masks.shape[1] - 1)
     # Sums that are not rounded alike in all places may, once in millions of draws, lead to an illegal neighbour.
     return torch.where(masks.gather(1, drawn), drawn, policy.argmax(1, keepdim=True)).squeeze(1)
@@ -528,8 +563,10 @@ def _batch_state(batch: pe.Batch) -> dict[str, torch.Tensor]:
     }
 
 
-def _restore(batch: pe.Batch, state: dict[str, torch.Tensor]) -> None:
-    arrays = {name: state[name].numpy().view(array.dtype) for name, array in batch.__getstate__().items() if name != "game"}
+def _restore(batch: pe.Batch, state: dict[str, torch.Tensor], share: slice) -> None:
+    """Put the games of `share` into the batch."""
+    here = batch.__getstate__()
+    arrays = {name: state[name].numpy().view(array.dtype)[share] for name, array in here.items() if name != "game"}
     batch.__setstate__({"game": batch.game, **arrays})
 
 
