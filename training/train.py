@@ -107,9 +107,9 @@ class Settings:
     """For so many decisions."""
 
     network: str = "auto"
-    """mlp, conv, or auto: what fits the game's observation."""
+    """mlp; sparse, an mlp for large observations that are mostly 0; conv; or auto: what fits the game's observation."""
     hidden: list[int] = field(default_factory=lambda: [256, 256])
-    """Layers of an mlp."""
+    """Layers of an mlp, sparse or not."""
     separate_value: bool = False
     """Whether the value of an mlp has layers of its own."""
     channels: int = 64
@@ -204,7 +204,7 @@ def train(settings: Settings, resume: Path | None = None) -> Path:
     num_updates = settings.total_steps // steps_per_update
 
     kind = default_kind(game.observation_shape) if settings.network == "auto" else settings.network
-    sizes = ("channels", "blocks") if kind == "conv" else ("hidden", "separate_value")
+    sizes = {"mlp": ("hidden", "separate_value"), "sparse": ("hidden",), "conv": ("channels", "blocks")}.get(kind, ())
     network_config = {"kind": kind, **{name: getattr(settings, name) for name in sizes}}
     num_views = num_seats if settings.critic == "all" else 0
     views_shape = (num_views * game.observation_shape[0], *game.observation_shape[1:])

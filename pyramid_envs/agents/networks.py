@@ -50,6 +50,35 @@ class MLP(nn.Module):
         return self.policy_head(hidden), self.value_head(value_hidden).squeeze(1)
 
 
+class SparseMLP(nn.Module):
+    """An mlp whose first layer adds up the weights of the entries that are not 0: for large observations that are mostly 0.
+
+    Args:
+        observation_shape: of one observation.
+        num_actions: A.
+        hidden: the sizes of the layers.
+    """
+
+    def __init__(self, observation_shape: Sequence[int], num_actions: int, hidden: Sequence[int] = (64, 128)) -> None:
+        super().__init__()
+        num_entries = int(torch.Size(observation_shape).numel())
+        self.first = nn.EmbeddingBag(num_entries, hidden[0], mode="sum")
+        self.first_bias = nn.Parameter(torch.zeros(hidden[0]))
+        self.trunk = _layers(hidden, ACTIVATIONS["relu"])
+        self.policy_head = nn.Linear(hidden[-1], num_actions)
+        self.value_head = nn.Linear(hidden[-1], 1)
+
+    def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits, float[B, A], not masked, and values, float[B], of observations [B, *observation_shape] of any dtype."""
+        flat = observations.flatten(1)
+        rows, entries = flat.nonzero(as_tuple=True)
+        counts = torch.bincount(rows, minlength=len(flat))
+        numbers = flat[rows, entries].to(self.first_bias.dtype)
+        features = self.first(entries, counts.cumsum(0) - counts, per_sample_weights=numbers) + self.first_bias
+        hidden = self.trunk(torch.relu(features))
+        return self.policy_head(hidden), self.value_head(hidden).squeeze(1)
+
+
 class Conv(nn.Module):
     """Residual 3×3 convolutions over an observation of planes [C, H, W].
 
@@ -88,7 +117,7 @@ class Conv(nn.Module):
         return self.policy_head(features), self.value_head(features).squeeze(1)
 
 
-NETWORKS: dict[str, type[nn.Module]] = {"mlp": MLP, "conv": Conv}
+NETWORKS: dict[str, type[nn.Module]] = {"mlp": MLP, "sparse": SparseMLP, "conv": Conv}
 
 
 def default_kind(observation_shape: Sequence[int]) -> str:
@@ -126,6 +155,8 @@ def initialise(network: nn.Module, generator: torch.Generator) -> None:
             gain = {"policy_head": 0.01, "value_head": 1.0}.get(name, 2**0.5)
             nn.init.orthogonal_(module.weight, gain, generator=generator)
             nn.init.zeros_(module.bias)  # type: ignore[arg-type]
+        elif isinstance(module, nn.EmbeddingBag):
+            nn.init.normal_(module.weight, std=0.1, generator=generator)  # as if a hundred entries were not 0
 
 
 def _layers(sizes: Sequence[int], activation: type[nn.Module]) -> nn.Sequential:
