@@ -43,6 +43,7 @@ class Batch:
         seats: int64[N], the seats to move.
         rows: record[N], the positions.
         final_rows: record[N], the last position of the last game that ended in each place.
+        streams: uint64[N], the seeds of the streams that the games are dealt from.
         episodes: int64[N], how many games were dealt before the present one in each place.
         plies: int64[N], actions played in the present games.
 
@@ -61,6 +62,7 @@ class Batch:
         self.masks = self._masks.view(np.bool_)
         self.seats = np.zeros(num_games, np.int64)
         self._clocks = np.zeros(num_games, CLOCK)
+        self.streams = self._clocks["seed"]
         self.episodes = self._clocks["episode"]
         self.plies = self._clocks["ply"]
         self._initial = np.zeros(1, game.row_dtype)
@@ -169,6 +171,6 @@ class Batch:
         return {"game": self.game, "rows": self.rows, "final_rows": self.final_rows, "clocks": self._clocks}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(state["game"], len(state["rows"]))  # type: ignore[misc]
+        Batch.__init__(self, state["game"], len(state["rows"]))
         self.rows[:], self.final_rows[:], self._clocks[:] = state["rows"], state["final_rows"], state["clocks"]
         self.game.drivers.view_all(self.game.tables, self.rows, self._masks, self.observations, self.seats)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from pyramid_envs import validate
 from pyramid_envs.errors import OptionError
+from pyramid_envs.render.canvas import Canvas
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,11 @@ class Option:
 
 
 class Notation(Protocol):
-    """A game's ``notation.py``: what a person reads and writes. `tables` is the record of the game's options."""
+    """A game's ``notation.py``: what a person reads and writes. `tables` is the record of the game's options.
+
+    A game with hidden actions also has ``seen_name``, with the parameters of `action_name`: what the seats that are not to move
+    learn of an action, "?" standing for the rest.
+    """
 
     def position(self, tables: np.record, row: np.record) -> dict[str, Any]:
         """The whole position, JSON-ready."""
@@ -40,6 +45,28 @@ class Notation(Protocol):
 
     def text(self, tables: np.record, row: np.record, seat: int | None) -> str:
         """The position for people, several lines; with a seat: without what the seat may not know."""
+
+
+class Drawing(Protocol):
+    """A game's ``draw.py``: its pictures. `tables` is the record of the game's options."""
+
+    def size(self, tables: np.record) -> tuple[float, float]:
+        """Width and height of the canvas, the same for all positions, so that pictures can follow each other in a video."""
+
+    def draw(
+        self, canvas: Canvas, tables: np.record, row: np.record, seat: int | None, last: tuple[np.record, int] | None
+    ) -> None:
+        """Put a position on the canvas; with a seat, nothing that the seat may not know, neither seen nor in a key.
+
+        `last` is the row before the last action, and that action, which is to be marked. What can be clicked is drawn as a group
+        with a key.
+        """
+
+    def click_path(self, tables: np.record, row: np.record, action: int) -> tuple[str, ...]:
+        """The keys of what the seat to move clicks, one after the other, to choose a legal action.
+
+        They are drawn in that seat's picture. Different legal actions have different paths, none the beginning of another.
+        """
 
 
 class Field(NamedTuple):
@@ -65,8 +92,12 @@ class Card:
     num_outcomes: Callable[[Mapping[str, Any]], int]  # of the largest chance event; 0: the game has none
     observation: Callable[[Mapping[str, Any]], Mapping[str, Field]]  # in the order in which they are written
     planes: Callable[[Mapping[str, Any]], tuple[int, ...]] = lambda options: ()  # (H, W) where fields are planes
+    draw: Drawing | None = None  # the module; None: pictures show the text
 
-    playout_plies: int = 40  # how far search plays on at random before it asks the kernel `evaluate`
+    playout_turns: int = 40  # for how many turns greedy plays on below a search tree, before the kernel `evaluate` is asked
+    # The most actions that the rules allow a game, whatever `max_plies` says; None: they allow any number.
+    longest: Callable[[Mapping[str, Any]], int | None] = lambda options: None
+    information_state: bool = False  # whether an observation holds all that its seat has seen of the game so far
 
     @property
     def env_id(self) -> str:

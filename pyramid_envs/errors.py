@@ -39,5 +39,13 @@ class SolutionError(PyramidError, OSError):
     """A solved game's table that cannot be written or read, or that is damaged or made for something else."""
 
 
+class RecordError(PyramidError, ValueError):
+    """A recorded game that cannot be written or read, is damaged, or belongs to another version of the rules."""
+
+
+class PlayError(PyramidError, ValueError):
+    """What a person at a game wants and cannot have, with the reason."""
+
+
 class MissingExtraError(PyramidError, ImportError):
     """A feature needs packages that are not installed; the message names the extra to install."""

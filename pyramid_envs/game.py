@@ -19,6 +19,10 @@ from pyramid_envs import drivers, jit, kernels, payoffs, rng, validate
 from pyramid_envs.card import Card
 from pyramid_envs.errors import ActionNameError, IllegalActionError, PositionError
 from pyramid_envs.kernels import CHANCE, TERMINAL
+from pyramid_envs.render import words
+from pyramid_envs.render.canvas import Canvas, theme_named
+from pyramid_envs.render.raster import to_image
+from pyramid_envs.render.svg import Svg, to_svg
 
 Row = NDArray[Any]  # a record array of one row
 
@@ -93,6 +97,7 @@ class Game:
         self.row_dtype: np.dtype[Any] = card.row(self.options)
         self.tables = card.tables(self.options)
         self.drivers = _drivers(card.rules)
+        self._seen_name = getattr(card.notation, "seen_name", card.notation.action_name)
 
     def __repr__(self) -> str:
         changed = "".join(f", {name}={value!r}" for name, value in self.options.items())
@@ -137,6 +142,70 @@ class Game:
         """The position in words and letters, several lines. With a seat, only what that seat may see."""
         return self.card.notation.text(self.tables[0], row[0], None if seat is None else self._seat(seat))
 
+    # --------------------------------------------------------------------------------------------------------- pictures
+
+    def canvas(self, row: Row, seat: int | None = None, last: tuple[Row, int] | None = None, theme: str = "light") -> Canvas:
+        """The picture that `svg` and `image` show, as shapes."""
+        colours = theme_named(theme)
+        seat = None if seat is None else self._seat(seat)
+        drawing, tables = self.card.draw, self.tables[0]
+        if drawing is None:
+            canvas = Canvas(*words.SIZE, colours)
+            mover = self.to_move(row)
+            legal = self.legal_actions(row).tolist() if seat in (None, mover) else []
+            buttons = [(self.click_path(row, action)[0], self.action_name(row, action)) for action in legal]
+            done = None if last is None else f"last: {self.agents[self.to_move(last[0])]} {self.action_name(*last, seat)}"
+            words.draw_words(canvas, self.text(row, seat).splitlines(), buttons, done)
+            return canvas
+        canvas = Canvas(*drawing.size(tables), colours)
+        drawing.draw(canvas, tables, row[0], seat, None if last is None else (last[0][0], int(last[1])))
+        return canvas
+
+    def svg(self, row: Row, seat: int | None = None, last: tuple[Row, int] | None = None, theme: str = "light") -> Svg:
+        """The position as a picture: the text of an SVG document, which a notebook shows as the picture.
+
+        Args:
+            row: the position.
+            seat: whose point of view it is: what the rules hide from it is face down. None: everything is shown.
+            last: a copy of the row before the last action, and that action: what it changed is marked.
+            theme: ``light`` or ``dark``.
+
+        What can be clicked to choose an action is a group with an attribute ``data-key``; see `click_path`.
+        """
+        return to_svg(self.canvas(row, seat, last, theme), self.title)
+
+    def image(
+        self,
+        row: Row,
+        seat: int | None = None,
+        last: tuple[Row, int] | None = None,
+        theme: str = "light",
+        size: int = 640,
+    ) -> NDArray[np.uint8]:
+        """uint8[H, W, 3], a new array: the picture of `svg`, its larger side `size` pixels. Needs the extra ``[render]``.
+
+        Raises:
+            MissingExtraError: if pygame is not installed.
+        """
+        if operator.index(size) < 1:
+            raise ValueError(f"size is a number of pixels, at least 1, not {size}")
+        return to_image(self.canvas(row, seat, last, theme), operator.index(size))
+
+    def click_path(self, row: Row, action: int) -> tuple[str, ...]:
+        """The keys of the things in the picture that a person clicks, one after the other, to choose a legal action.
+
+        The keys stand in the picture of the seat to move. No path is the beginning of another.
+
+        Raises:
+            IllegalActionError: if the action is not legal.
+        """
+        number = operator.index(action)
+        if not 0 <= number < self.num_actions or not self.legal_mask(row)[number]:
+            raise IllegalActionError(f"action {number} is not legal here, so there is nothing to click for it")
+        if self.card.draw is None:
+            return (f"action:{number}",)
+        return self.card.draw.click_path(self.tables[0], row[0], number)
+
     # ----------------------------------------------------------------------------------------------------------- play
 
     def to_move(self, row: Row) -> int:
@@ -151,7 +220,7 @@ class Game:
 
     def legal_actions(self, row: Row) -> NDArray[np.int64]:
         """The numbers of the legal actions, rising; empty at a chance event and at the end."""
-        return np.flatnonzero(self.legal_mask(row))
+        return self.legal_mask(row).nonzero()[0]
 
     def chance_outcomes(self, row: Row) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """The outcomes that are possible at a chance event, rising, and their probabilities; empty at other times."""
@@ -213,11 +282,16 @@ class Game:
 
     # ---------------------------------------------------------------------------------------------------------- names
 
-    def action_name(self, row: Row, action: int) -> str:
-        """The name of an action, 0 to A-1, of the seat to move; "-" for one that has no name in this position."""
+    def action_name(self, row: Row, action: int, seat: int | None = None) -> str:
+        """The name of an action, 0 to A-1, of the seat to move; "-" for one that has no name in this position.
+
+        With a seat, what that seat learns when the action is played, with a "?" for what it does not learn.
+        """
         if not 0 <= operator.index(action) < self.num_actions:
             raise ActionNameError(f"{self.name} has the actions 0 to {self.num_actions - 1}, not {action}")
-        return self.card.notation.action_name(self.tables[0], row[0], operator.index(action))
+        notation = self.card.notation
+        name = notation.action_name if seat is None or self._seat(seat) == self.to_move(row) else self._seen_name
+        return name(self.tables[0], row[0], operator.index(action))
 
     def parse_action(self, row: Row, text: str) -> int:
         """The legal action of this name; capitals and the number of spaces do not matter.

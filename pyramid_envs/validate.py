@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 
@@ -67,14 +68,38 @@ def sequence(value: Any, length: int | None = None) -> Sequence[Any]:
     return value
 
 
-def choice(*allowed: Any) -> Callable[[Any], Any]:
+@dataclass(frozen=True)
+class Choice:
+    """The check of an option that takes one of the allowed values."""
+
+    allowed: tuple[Any, ...]
+
+    def __call__(self, value: Any) -> Any:
+        """See `member`."""
+        return member(_plain(value), self.allowed)
+
+
+@dataclass(frozen=True)
+class Whole:
+    """The check of an option that takes a whole number within bounds, or None where allowed."""
+
+    low: int
+    high: int | None
+    none: bool
+
+    def __call__(self, value: Any) -> Any:
+        """See `integer`."""
+        return None if self.none and value is None else integer(value, self.low, self.high)
+
+
+def choice(*allowed: Any) -> Choice:
     """The check of an option that takes one of these values."""
-    return lambda value: member(_plain(value), allowed)
+    return Choice(allowed)
 
 
-def whole(low: int, high: int | None = None, none: bool = False) -> Callable[[Any], Any]:
+def whole(low: int, high: int | None = None, none: bool = False) -> Whole:
     """The check of an option that takes a whole number, or None where allowed."""
-    return lambda value: None if none and value is None else integer(value, low, high)
+    return Whole(low, high, none)
 
 
 def _plain(value: Any) -> Any:

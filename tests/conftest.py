@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,7 @@ from pyramid_envs import threads
 from pyramid_envs.registry import card
 from tests.playing import sample
 
+os.environ.setdefault("SDL_VIDEODRIVER", "dummy")  # windows of tests are not to be seen
 pe.add_games_folder(Path(__file__).with_name("extra_games"))
 
 

@@ -16,7 +16,7 @@ from pyramid_envs import rng
 from pyramid_envs.agents import Agent, make_agent
 from pyramid_envs.batch import Batch
 from pyramid_envs.errors import AgentError, IllegalActionError
-from pyramid_envs.game import Game
+from pyramid_envs.game import Game, Row
 
 Opponents = str | Agent | Sequence[str | Agent]
 
@@ -67,6 +67,7 @@ class LearnerGames:
         self.skipped = np.zeros(num_games, np.int64)
         self._opponent = np.zeros(num_games, np.int64)  # index into self.opponents
         self._all = np.arange(num_games)
+        self._last: list[tuple[bytes, int] | None] | None = None
 
     def set_opponents(self, opponents: Opponents) -> None:
         """Who sits in the other seats of games that begin from now on; at once in all games, if there were more before."""
@@ -79,6 +80,26 @@ class LearnerGames:
         self.opponents = [make_agent(agent, self.game) if isinstance(agent, str) else agent for agent in listed]
         if hasattr(self, "_opponent"):
             self._opponent %= len(self.opponents)
+
+    # ------------------------------------------------------------------------------------------------------- for pictures
+
+    def watch(self) -> None:
+        """From now on, note the last action of every game."""
+        self._last = [None] * len(self._all)
+
+    def last(self, game: int) -> tuple[Row, int] | None:
+        """The row before the last action of a game, and that action; None before the first, and if nobody watches."""
+        noted = None if self._last is None else self._last[game]
+        return None if noted is None else (np.frombuffer(noted[0], self.game.row_dtype), noted[1])
+
+    def seen(self, game: int) -> tuple[Row, int, tuple[Row, int] | None]:
+        """The position of a game, its learner's seat, and the last action with the row before it."""
+        return self.batch.rows[game : game + 1], int(self.seats[game]), self.last(game)
+
+    def _note(self, games: NDArray[np.int64], actions: NDArray[np.int64]) -> None:
+        if self._last is not None:
+            for game, action in zip(games.tolist(), actions.tolist(), strict=True):
+                self._last[game] = self.batch.rows[game : game + 1].tobytes(), action
 
     # ----------------------------------------------------------------------------------------------------------- play
 
@@ -123,12 +144,14 @@ class LearnerGames:
         legal[legal] = batch.masks[np.flatnonzero(legal), actions[legal]]
         going, offending = np.flatnonzero(legal), np.flatnonzero(~legal)
         if len(going):
+            self._note(going, actions[going])
             self._record(going, batch.step(actions[going], going), outcome)
         self._play_opponents(going[~outcome.ended[going]], outcome)
         if len(offending):
             outcome.rewards[offending] = -1.0
             outcome.terminated[offending] = outcome.illegal[offending] = True
             outcome.final_observations.update(zip(offending.tolist(), batch.observations[offending], strict=True))
+            batch.final_rows[offending] = batch.rows[offending]
             batch.restart(offending)
         if autoreset:
             self.begin(np.flatnonzero(outcome.ended))
@@ -140,6 +163,9 @@ class LearnerGames:
         return Outcome(np.zeros(count, np.float32), flags[0], flags[1], flags[2], {})
 
     def _draw(self, games: NDArray[np.int64]) -> None:
+        if self._last is not None:
+            for game in games.tolist():
+                self._last[game] = None
         if self.seat is None:
             self.seats[games] = self._below(rng.SEAT, games, self.game.num_players)
         else:
@@ -163,6 +189,7 @@ class LearnerGames:
                 if len(of):
                     at = games[of]
                     actions[of] = agent.act(batch.rows[at], batch.observations[at], batch.masks[at], batch.seats[at], keys[of])
+            self._note(games, actions)
             try:
                 step = batch.step(actions, games)
             except IllegalActionError as error:
@@ -170,6 +197,12 @@ class LearnerGames:
                 raise IllegalActionError(f"an opponent ({names}) chose an illegal action: {error}") from None
             self._record(games, step, outcome)
             games = games[~outcome.ended[games] & (batch.seats[games] != self.seats[games])]
+
+    def players(self, game: int) -> list[str]:
+        """Who plays each seat of a game: "learner", or an opponent by name."""
+        opponent = self.opponents[self._opponent[game]]
+        name = str(getattr(opponent, "name", opponent))
+        return ["learner" if seat == self.seats[game] else name for seat in range(self.game.num_players)]
 
     def _record(self, games: NDArray[np.int64], step: Any, outcome: Outcome) -> None:
         """Note which of these games ended, and what that brought the learner and showed it."""

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyramid_envs.envs.aec import RENDER_MODES
 from pyramid_envs.envs.learner import LearnerGames, Opponents
+from pyramid_envs.envs.rendering import MANY_RENDER_MODES, RENDER_FPS, Picture, Renderer
 from pyramid_envs.envs.spaces import action_space, observation_space
 from pyramid_envs.errors import MissingExtraError
 from pyramid_envs.game import Game
@@ -34,7 +34,8 @@ class SB3VecEnv(VecEnv):
         opponents: see `SeatEnv`.
         seat: see `SeatEnv`.
         seed: of the first `reset`; None: drawn by the system. Later `seed(s)` does the same for the next `reset`.
-        render_mode: ``"ansi"`` or None; ``env_method("render")`` then returns what each learner may see as text.
+        render_mode: ``"ansi"``, ``"svg"``, ``"rgb_array"`` or None; see `Renderer`. ``env_method("render")`` returns what each
+            learner may see, and with ``"rgb_array"`` ``render()`` one image of all games.
         options: the game's, if `game` is a name.
     """
 
@@ -49,13 +50,15 @@ class SB3VecEnv(VecEnv):
         **options: Any,
     ) -> None:
         self.game = make_game(game, **options) if isinstance(game, str) else game
-        if render_mode is not None and render_mode not in RENDER_MODES:
-            raise ValueError(f"render_mode is one of {', '.join(RENDER_MODES)} or None, not {render_mode!r}")
+        self._renderer = Renderer(self.game, render_mode, MANY_RENDER_MODES)
         self.render_mode = render_mode
         self._games = LearnerGames(self.game, num_envs, opponents, seat)
+        if render_mode is not None:
+            self._games.watch()
         self._dealt = False
         self._actions = np.zeros(num_envs, np.int64)
         super().__init__(num_envs, observation_space(self.game), action_space(self.game))
+        self.metadata = {**self.metadata, "render_fps": RENDER_FPS}  # type: ignore[dict-item]
         if seed is not None:
             self.seed(seed)
 
@@ -109,8 +112,14 @@ class SB3VecEnv(VecEnv):
 
     # --------------------------------------------------------------- what stable-baselines3 asks of single environments
 
-    def _render_one(self, place: int) -> str:
-        return self.game.text(self._games.batch.rows[place : place + 1], int(self._games.seats[place]))
+    def _render_one(self, place: int) -> Picture | None:
+        return self._renderer.picture(*self._games.seen(place))
+
+    def get_images(self) -> Sequence[NDArray[np.uint8] | None]:
+        """An image of what each learner may see."""
+        if self.render_mode != "rgb_array":
+            return [None] * self.num_envs
+        return [self.game.image(*self._games.seen(place)) for place in range(self.num_envs)]
 
     def has_attr(self, attr_name: str) -> bool:
         """Whether the environments have an attribute or a method."""

@@ -9,10 +9,10 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from pyramid_envs.envs.aec import RENDER_MODES
 from pyramid_envs.envs.learner import LearnerGames, Opponents
+from pyramid_envs.envs.rendering import RENDER_FPS, RENDER_MODES, Picture, Renderer
 from pyramid_envs.envs.spaces import action_space, observation_space
-from pyramid_envs.game import Game
+from pyramid_envs.game import Game, Row
 from pyramid_envs.registry import make_game
 
 
@@ -30,11 +30,12 @@ class SeatEnv(gymnasium.Env[NDArray[np.int8], int]):
         opponents: an agent's name (see `make_agent`), an agent, or a list of them, of which each game draws one for all the other
             seats.
         seat: the learner's; None: drawn for each game.
-        render_mode: ``"ansi"``, for `render` to return what the learner may see as text; or None.
+        render_mode: ``"ansi"``, ``"svg"``, ``"rgb_array"``, ``"human"`` or None; see `Renderer`. All modes show what the learner
+            may see.
         options: the game's, if `game` is a name.
     """
 
-    metadata = {"render_modes": RENDER_MODES, "render_fps": 2}  # noqa: RUF012  (Gymnasium's own way)
+    metadata = {"render_modes": RENDER_MODES, "render_fps": RENDER_FPS}  # noqa: RUF012  (Gymnasium's own way)
 
     def __init__(
         self,
@@ -45,12 +46,12 @@ class SeatEnv(gymnasium.Env[NDArray[np.int8], int]):
         **options: Any,
     ) -> None:
         self.game = make_game(game, **options) if isinstance(game, str) else game
-        if render_mode is not None and render_mode not in RENDER_MODES:
-            raise ValueError(f"render_mode is one of {', '.join(RENDER_MODES)} or None, not {render_mode!r}")
+        self._renderer = Renderer(self.game, render_mode)
         self.render_mode = render_mode
         self.observation_space = observation_space(self.game)  # type: ignore[assignment]
         self.action_space = action_space(self.game)  # type: ignore[assignment]
         self._games = LearnerGames(self.game, 1, opponents, seat)
+        self._games.watch()
         self._place = np.zeros(1, np.int64)
         self._dealt = self._over = False
 
@@ -72,6 +73,7 @@ class SeatEnv(gymnasium.Env[NDArray[np.int8], int]):
         else:
             self._games.abandon(self._place)
         self._dealt, self._over = True, False
+        self._show()
         return self._games.observations[0], self._info(games_skipped=int(self._games.skipped[0]))
 
     def step(self, action: int) -> tuple[NDArray[np.int8], float, bool, bool, dict[str, Any]]:
@@ -83,16 +85,29 @@ class SeatEnv(gymnasium.Env[NDArray[np.int8], int]):
         info = self._info()
         if outcome.illegal[0]:
             info["illegal_action"] = True
+        self._show()
         observation = outcome.final_observations[0] if self._over else self._games.observations[0]
         return observation, float(outcome.rewards[0]), bool(outcome.terminated[0]), bool(outcome.truncated[0]), info
 
     def _info(self, **more: Any) -> dict[str, Any]:
         return {"action_mask": self.action_masks().view(np.int8), "seat": int(self._games.seats[0]), **more}
 
-    def render(self) -> str | None:
-        """What the learner may see of the position, as text."""
-        if self.render_mode is None:
-            gymnasium.logger.warn("render() shows nothing: make the environment with render_mode='ansi'")
-            return None
+    def _show(self) -> None:
+        if self.render_mode == "human":
+            self._renderer.picture(*self._seen(), self.metadata["render_fps"])
+
+    def _seen(self) -> tuple[Row, int, tuple[Row, int] | None]:
+        """The position, the learner's seat, and the last action with the row before it."""
         batch = self._games.batch
-        return self.game.text((batch.final_rows if self._over else batch.rows)[:1], int(self._games.seats[0]))
+        return (batch.final_rows if self._over else batch.rows)[:1], int(self._games.seats[0]), self._games.last(0)
+
+    def render(self) -> Picture | None:
+        """What the learner may see, in the way of ``render_mode``; in a window it is shown by `reset` and `step` already."""
+        return self._renderer.picture(*self._seen())
+
+    def _repr_svg_(self) -> str:
+        return str(self.game.svg(*self._seen()))
+
+    def close(self) -> None:
+        """Close the window, if there is one; may be called at any time, repeatedly."""
+        self._renderer.close()

@@ -10,8 +10,8 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from pyramid_envs.envs.aec import RENDER_MODES
 from pyramid_envs.envs.learner import LearnerGames, Opponents
+from pyramid_envs.envs.rendering import MANY_RENDER_MODES, RENDER_FPS, Renderer
 from pyramid_envs.envs.spaces import action_space, observation_space
 from pyramid_envs.game import Game
 from pyramid_envs.registry import make_game
@@ -29,7 +29,7 @@ class SeatVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.int64], NDArray[Any]]
         num_envs: N.
         opponents: see `SeatEnv`.
         seat: see `SeatEnv`.
-        render_mode: ``"ansi"`` or None.
+        render_mode: ``"ansi"``, ``"svg"``, ``"rgb_array"`` or None; see `Renderer`.
         options: the game's, if `game` is a name.
     """
 
@@ -43,16 +43,17 @@ class SeatVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.int64], NDArray[Any]]
         **options: Any,
     ) -> None:
         self.game = make_game(game, **options) if isinstance(game, str) else game
-        if render_mode is not None and render_mode not in RENDER_MODES:
-            raise ValueError(f"render_mode is one of {', '.join(RENDER_MODES)} or None, not {render_mode!r}")
+        self._renderer = Renderer(self.game, render_mode, MANY_RENDER_MODES)
         self.render_mode = render_mode
         self.num_envs = num_envs
-        self.metadata = {"render_modes": RENDER_MODES, "render_fps": 2, "autoreset_mode": AutoresetMode.SAME_STEP}
+        self.metadata = {"render_modes": MANY_RENDER_MODES, "render_fps": RENDER_FPS, "autoreset_mode": AutoresetMode.SAME_STEP}
         self.single_observation_space = observation_space(self.game)
         self.single_action_space = action_space(self.game)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._games = LearnerGames(self.game, num_envs, opponents, seat)
+        if render_mode is not None:
+            self._games.watch()
         self._dealt = False
 
     def set_opponents(self, opponents: Opponents) -> None:
@@ -119,9 +120,8 @@ class SeatVectorEnv(VectorEnv[NDArray[np.int8], NDArray[np.int64], NDArray[Any]]
             **more,
         }
 
-    def render(self) -> tuple[str, ...] | None:
-        """What each learner may see of its position, as text."""
+    def render(self) -> tuple[Any, ...] | None:
+        """What each learner may see of its position, in the way of ``render_mode``."""
         if self.render_mode is None:
             return None
-        rows, seats = self._games.batch.rows, self._games.seats
-        return tuple(self.game.text(rows[i : i + 1], int(seats[i])) for i in range(self.num_envs))
+        return tuple(self._renderer.picture(*self._games.seen(i)) for i in range(self.num_envs))

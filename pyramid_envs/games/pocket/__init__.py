@@ -140,7 +140,7 @@ import numpy as np
 
 from pyramid_envs import validate
 from pyramid_envs.card import Card, Option, max_plies
-from pyramid_envs.games.pocket import notation, rules, tables
+from pyramid_envs.games.pocket import draw, notation, rules, tables
 
 
 def _inches(below: Fraction | None) -> Any:
@@ -155,6 +155,13 @@ def _inches(below: Fraction | None) -> Any:
         return number
 
     return check
+
+
+def _longest(options):  # type: ignore[no-untyped-def]
+    """A piece of the bag is asked for at most once, given and dropped; each request is refused at most once."""
+    in_bag = 3 * options["num_colors"] * options["copies"] - options["hidden"]
+    hide, announce, refused = 1, 1, 3 + options["num_colors"]
+    return hide + 3 * in_bag + refused + announce
 
 
 card = Card(
@@ -174,10 +181,13 @@ card = Card(
     },
     rules=rules,
     notation=notation,
+    draw=draw,
     row=lambda options: rules.ROW,
     tables=tables.build,
     num_actions=tables.num_actions,
     num_outcomes=lambda options: tables.num_pockets(options) if options["pocket"] == "random" else 0,
     observation=lambda options: rules.FIELDS,
-    playout_plies=4,
+    playout_turns=100,
+    longest=_longest,
+    information_state=True,
 )

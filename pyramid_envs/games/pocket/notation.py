@@ -53,6 +53,10 @@ def action_name(tables: np.record, row: np.record, action: int) -> str:
     return _names(int(tables.num_colors), int(tables.copies), int(tables.hidden))[action]
 
 
+def seen_name(tables: np.record, row: np.record, action: int) -> str:
+    return "hide ?" if action < tables.ask else action_name(tables, row, action)
+
+
 def outcome_name(tables: np.record, row: np.record, outcome: int) -> str:
     return action_name(tables, row, outcome)
 

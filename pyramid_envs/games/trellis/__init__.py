@@ -124,7 +124,7 @@ from pathlib import Path
 
 from pyramid_envs import validate
 from pyramid_envs.card import Card, Field, Option, max_plies
-from pyramid_envs.games.trellis import notation, rules, tables
+from pyramid_envs.games.trellis import draw, notation, rules, tables
 
 
 def _tileset(value):  # type: ignore[no-untyped-def]
@@ -158,6 +158,12 @@ def _observation(options):  # type: ignore[no-untyped-def]
     return fields
 
 
+def _longest(options):  # type: ignore[no-untyped-def]
+    """A turn plants a tile by three actions and decides at most three contested vines; a claim takes two at most."""
+    turns = min(14 * options["num_players"] + 1, tables.START)
+    return 6 * turns + 2 * 15 * options["num_players"]
+
+
 card = Card(
     name="trellis",
     title="Trellis",
@@ -172,11 +178,13 @@ card = Card(
     },
     rules=rules,
     notation=notation,
+    draw=draw,
     row=rules.row_dtype,
     tables=tables.build,
     num_actions=rules.num_actions,
     num_outcomes=lambda options: tables.START,
     observation=_observation,
     planes=lambda options: (2 * options["board_radius"] + 1,) * 2,
-    playout_plies=0,
+    playout_turns=1,
+    longest=_longest,
 )

@@ -108,6 +108,10 @@ def action_name(tables: np.record, row: np.record, action: int) -> str:
     return names[action]
 
 
+def seen_name(tables: np.record, row: np.record, action: int) -> str:
+    return "tile ?" if action < HAND else action_name(tables, row, action)
+
+
 def outcome_name(tables: np.record, row: np.record, outcome: int) -> str:
     return _tile(tables, outcome)
 

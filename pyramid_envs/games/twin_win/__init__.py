@@ -96,9 +96,9 @@ Hidden information
     A seat knows the board, its own cards, those that it has given up, whose turn it is, and that a card is drawn, not which.
     `Game.redeal` draws uniformly from the deals of all the cards that it does not hold, without those in which another seat would
     hold a goal that is on the board: that seat would have won. The card put aside in a trade is known to the seat that trades; to
-    the others it is one more card from that hand. What another seat is said to have given up follows the deal: what is now in its
-    hand leaves its list, and the card that is now put aside takes the old one's place there. At the end nothing is dealt anew:
-    nothing is left to guess (CHOICE).
+    the others it is one more card from that hand. What another seat has given up is not known, and it may have drawn all of it
+    again: its list is empty then, but for a card that is put aside. At the end nothing is dealt anew: nothing is left to guess
+    (CHOICE).
 
 Rewards
     At the end, 0 before: the winner gets 1, each of the n - 1 losers -1 / (n - 1). A game of max_plies actions is truncated and
@@ -120,7 +120,7 @@ from __future__ import annotations
 
 from pyramid_envs import validate
 from pyramid_envs.card import Card, Field, Option, max_plies
-from pyramid_envs.games.twin_win import notation, rules, tables
+from pyramid_envs.games.twin_win import draw, notation, rules, tables
 
 
 def _observation(options):  # type: ignore[no-untyped-def]
@@ -153,10 +153,11 @@ card = Card(
     },
     rules=rules,
     notation=notation,
+    draw=draw,
     row=lambda options: rules.ROW,
     tables=tables.build,
     num_actions=lambda options: rules.NUM_ACTIONS,
     num_outcomes=lambda options: rules.NUM_SETUPS,
     observation=_observation,
-    playout_plies=10,
+    playout_turns=1,
 )

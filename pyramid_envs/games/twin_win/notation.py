@@ -242,6 +242,10 @@ def action_name(tables: np.record, row: np.record, action: int) -> str:
     return f"trade {_names(row.hands[row.seat])[action - TRADE]}"
 
 
+def seen_name(tables: np.record, row: np.record, action: int) -> str:
+    return "trade ?" if TRADE <= action < PASS else action_name(tables, row, action)
+
+
 def outcome_name(tables: np.record, row: np.record, outcome: int) -> str:
     if row.phase != SETUP:
         return CARDS[outcome]

@@ -354,13 +354,10 @@ def redeal(tables, s, seat, key):
                 pool ^= 1 << card
                 s.hands[p] |= 1 << card
                 k += 1
+            s.given_up[p] = 0  # known to that seat alone; it may have drawn again whatever it gave up
     if guesses_aside:
-        others = ALL_CARDS ^ 1 << int(s.put_aside)
         s.put_aside = draw_from(tables, pool, fold(key, k))
-        s.given_up[mover] = int(s.given_up[mover]) & others | 1 << int(s.put_aside)
-    # What a seat holds again it no longer counts as given up.
-    for p in range(tables.num_players):
-        s.given_up[p] = int(s.given_up[p]) & ~int(s.hands[p])
+        s.given_up[mover] = 1 << int(s.put_aside)
 
 
 @kernel
