@@ -30,8 +30,14 @@ CONTENTS: dict[str, dict[str, list[str]]] = {
     "PettingZoo": {"pyramid_envs.envs.aec": ["aec_env", "GameEnv", "IllegalActionLoses"]},
     "Gymnasium": {"pyramid_envs.envs.single": ["SeatEnv"], "pyramid_envs.envs.vector": ["SeatVectorEnv"]},
     "stable-baselines3": {"pyramid_envs.envs.sb3": ["SB3VecEnv"]},
-    "Agents": {"pyramid_envs.agents": ["make_agent", "Agent"], "pyramid_envs.agents.learned": ["LearnedAgent"]},
+    "Pictures": {"pyramid_envs.envs.rendering": ["Renderer"]},
+    "OpenSpiel": {"pyramid_envs.envs.openspiel": ["register"]},
+    "Agents": {"pyramid_envs.agents": ["make_agent", "Agent", "Thought"], "pyramid_envs.agents.learned": ["LearnedAgent"]},
     "Evaluation": {"pyramid_envs.evaluation.arena": ["play_match", "Match", "SeatRecord", "Share", "play_games", "Games"]},
+    "Records of games": {
+        "pyramid_envs.play.recorder": ["Recorder", "SeatRecorder", "RecordedBatch"],
+        "pyramid_envs.play.record": ["Record", "Course", "read", "append"],
+    },
     "Errors": {
         "pyramid_envs.errors": [
             "PyramidError",
@@ -43,6 +49,8 @@ CONTENTS: dict[str, dict[str, list[str]]] = {
             "AgentError",
             "CheckpointError",
             "SolutionError",
+            "RecordError",
+            "PlayError",
             "MissingExtraError",
         ]
     },

@@ -4,15 +4,44 @@ from __future__ import annotations
 
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 
 import pyramid_envs as pe
+from pyramid_envs.agents import checkpoint_in, is_fixed
+from pyramid_envs.evaluation import play_match
 from pyramid_envs.registry import card
 from tests.oracles import treehouse as oracle
 from tests.playing import act, decisions
 
-NAMES = ["random", "greedy", "mcts:8"]
+NAMES = ["random", "greedy", "mcts:8", "mcts:5@"]  # behind the @ comes the folder of a checkpoint
+
+
+@pytest.fixture(scope="session")
+def untrained(game: pe.Game, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A checkpoint of a small network that has learned nothing, with opinions of its own nevertheless."""
+    pytest.importorskip("torch")
+    import torch
+
+    from pyramid_envs.agents import checkpoint
+    from pyramid_envs.agents.networks import build, default_kind
+
+    kind = default_kind(game.observation_shape)
+    config = {"kind": kind, **({"channels": 4, "blocks": 1} if kind == "conv" else {"hidden": [16]})}
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        network = build(config, game.observation_shape, game.num_actions)
+    with torch.no_grad():
+        for weights in network.parameters():
+            weights *= 4
+    folder = tmp_path_factory.mktemp("untrained")
+    return str(checkpoint.write(folder, network.state_dict(), checkpoint.describe(game, config, 0), {}, ""))
+
+
+def make(name: str, game: pe.Game, request: pytest.FixtureRequest) -> pe.Agent:
+    """The agent of this name."""
+    return pe.make_agent(name + (request.getfixturevalue("untrained") if name.endswith("@") else ""), game)
 
 
 def ask(agent: pe.Agent, game: pe.Game, rows: list[Any], seeds: np.ndarray) -> np.ndarray:
@@ -31,9 +60,9 @@ def seeds(count: int, start: int = 0) -> np.ndarray:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_an_agent_plays_legal_actions(game: pe.Game, name: str) -> None:
-    agent = pe.make_agent(name, game)
-    assert agent.name == name
+def test_an_agent_plays_legal_actions(game: pe.Game, name: str, request: pytest.FixtureRequest) -> None:
+    agent = make(name, game, request)
+    assert agent.name.startswith(name)
     batch = pe.Batch(game, 50, seed=0)
     for _ in range(30):
         actions = act(agent, batch)
@@ -47,13 +76,13 @@ def test_an_agent_plays_legal_actions(game: pe.Game, name: str) -> None:
 def test_an_agents_answer_depends_on_the_row_and_its_seed_alone(
     game: pe.Game, rows: list[Any], name: str, request: pytest.FixtureRequest
 ) -> None:
-    agent = pe.make_agent(name, game)
+    agent = make(name, game, request)
     asked = decisions(game, rows)
     count = len(asked)
     keys = seeds(count)
     answers = ask(agent, game, asked, keys)
     assert answers.tolist() == ask(agent, game, asked, keys).tolist()
-    assert answers.tolist() == ask(pe.make_agent(name, game), game, asked, keys).tolist()
+    assert answers.tolist() == ask(make(name, game, request), game, asked, keys).tolist()
     order = np.random.default_rng(0).permutation(count)
     assert ask(agent, game, [asked[i] for i in order], keys[order]).tolist() == answers[order].tolist()
     part = order[: count // 3]
@@ -66,8 +95,10 @@ def test_an_agents_answer_depends_on_the_row_and_its_seed_alone(
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_an_agent_writes_to_nothing_that_it_is_given(game: pe.Game, rows: list[Any], name: str) -> None:
-    agent = pe.make_agent(name, game)
+def test_an_agent_writes_to_nothing_that_it_is_given(
+    game: pe.Game, rows: list[Any], name: str, request: pytest.FixtureRequest
+) -> None:
+    agent = make(name, game, request)
     asked = np.concatenate(decisions(game, rows))
     seats = np.array([game.to_move(asked[i : i + 1]) for i in range(len(asked))])
     observations = np.stack([game.observe(asked[i : i + 1], seat) for i, seat in enumerate(seats)])
@@ -79,8 +110,10 @@ def test_an_agent_writes_to_nothing_that_it_is_given(game: pe.Game, rows: list[A
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_an_agent_does_not_know_what_its_seat_cannot_know(game: pe.Game, rows: list[Any], name: str) -> None:
-    agent = pe.make_agent(name, game)
+def test_an_agent_does_not_know_what_its_seat_cannot_know(
+    game: pe.Game, rows: list[Any], name: str, request: pytest.FixtureRequest
+) -> None:
+    agent = make(name, game, request)
     asked = decisions(game, rows)
     keys = seeds(len(asked))
     answers = ask(agent, game, asked, keys)
@@ -89,7 +122,70 @@ def test_an_agent_does_not_know_what_its_seat_cannot_know(game: pe.Game, rows: l
         assert ask(agent, game, dealt, keys).tolist() == answers.tolist()
 
 
-@pytest.mark.parametrize("name", ["nobody", "Random", " random", "greedy:2", "no/such/folder", "pyproject.toml"])
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "greedy"])  # which has no more to tell than its choice
+def test_what_an_agent_thinks_of_a_position_belongs_to_the_answer_that_it_gives(
+    game: pe.Game, rows: list[Any], name: str, request: pytest.FixtureRequest
+) -> None:
+    agent: Any = make(name, game, request)
+    for row in decisions(game, rows)[::15]:
+        seat, mask, key = game.to_move(row), game.legal_mask(row), seeds(1)
+        thought = agent.think(row, game.observe(row, seat)[None], mask[None], np.array([seat]), key)
+        assert thought.action == ask(agent, game, [row], key)[0]
+        assert thought.policy.sum() == pytest.approx(1)
+        assert (thought.policy[~mask] == 0).all()
+        assert thought.policy[thought.action] > 0
+        if thought.worth is not None:
+            assert -1 <= thought.worth[thought.action] <= 1
+            assert np.isnan(thought.worth[~mask]).all()
+            assert -1 <= thought.value <= 1
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_learner_can_have_the_agent_as_its_opponent(game: pe.Game, name: str, request: pytest.FixtureRequest) -> None:
+    opponent = name + (request.getfixturevalue("untrained") if name.endswith("@") else "")
+    env = gymnasium.make(f"pyramid_envs/{game.card.env_id}-v0", opponents=opponent, num_players=game.num_players)
+    _, info = env.reset(seed=0)
+    for _ in range(3):
+        _, _, terminated, truncated, info = env.step(int(np.flatnonzero(info["action_mask"])[0]))
+        if terminated or truncated:
+            _, info = env.reset()
+    env.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "fixed", "folder"),
+    [
+        ("random", True, None),
+        ("mcts:20", True, None),
+        ("mcts:20@runs/a@b", True, "runs/a@b"),
+        ("mcts:20@", False, "mcts:20@"),
+        ("mcts:x@runs/a", False, "mcts:x@runs/a"),
+        ("runs/a", False, "runs/a"),
+    ],
+)
+def test_names_tell_fixed_agents_and_folders(name: str, fixed: bool, folder: str | None) -> None:
+    assert is_fixed(name) == fixed
+    assert checkpoint_in(name) == folder
+
+
+@pytest.mark.parametrize("name", ["mcts:0", "mcts:0@FOLDER"])
+def test_a_search_needs_a_simulation(name: str, game: pe.Game, request: pytest.FixtureRequest) -> None:
+    if "@" in name:
+        name = name.replace("FOLDER", request.getfixturevalue("untrained"))
+    with pytest.raises(pe.AgentError, match="at least 1 simulation, not 0"):
+        pe.make_agent(name, game)
+
+
+def test_a_search_is_not_guided_by_a_checkpoint_of_another_game(game: pe.Game, untrained: str) -> None:
+    with pytest.raises(pe.CheckpointError, match="no folder"):
+        pe.make_agent("mcts:5@no/such/folder", game)
+    if game.name == "treehouse":
+        other = pe.make_game("treehouse", num_players=game.num_players, dig_away=True)
+        with pytest.raises(pe.CheckpointError, match="dig_away"):
+            pe.make_agent(f"mcts:5@{untrained}", other)
+
+
+@pytest.mark.parametrize("name", ["nobody", "Random", " random", "greedy:2", "mcts:5@", "no/such/folder", "pyproject.toml"])
 def test_an_unknown_agent_is_named_and_the_known_are_told(game: pe.Game, name: str) -> None:
     with pytest.raises(pe.AgentError) as caught:
         pe.make_agent(name, game)
@@ -217,3 +313,108 @@ def test_greedy_comes_nearest_to_the_house_in_treehouse() -> None:
     agent = pe.make_agent("greedy", game)
     answers = ask(agent, game, [row] * 50, seeds(50))
     assert {game.action_name(row, answer) for answer in answers.tolist()} == nearest
+
+
+# -------------------------------------------------------------------------------------------------------------- search
+
+
+def test_a_redeal_leaves_no_trace_of_what_the_seat_cannot_know(game: pe.Game, rows: list[Any]) -> None:
+    """Else a search would use it, in what it takes others to see."""
+    for row in rows:
+        for seat in range(game.num_players):
+            for seed in (1, 2):
+                other = game.redeal(row, seat, seed)
+                assert game.redeal(other, seat, 7).tobytes() == game.redeal(row, seat, 7).tobytes()
+
+
+class Blank:
+    """A network without opinions: every action as likely, every position worth the same."""
+
+    def __init__(self, game: pe.Game, value: float = 0.0) -> None:
+        self.game, self.value = game, value
+        self.seen: list[np.ndarray] = []
+
+    def __call__(self, observations: Any) -> Any:
+        import torch
+
+        self.seen.append(observations.numpy().copy())
+        count = len(observations)
+        return torch.zeros(count, self.game.num_actions), torch.full((count,), self.value)
+
+
+def guided(game: pe.Game, network: Any, simulations: int) -> pe.Agent:
+    pytest.importorskip("torch")
+    from pyramid_envs.agents.guided import GuidedAgent
+
+    return GuidedAgent(network, game, simulations)
+
+
+@pytest.mark.parametrize("num_players", [2, 3, 4])
+@pytest.mark.parametrize("kind", ["plain", "guided"])
+def test_search_wins_treehouse_when_it_can(num_players: int, kind: str) -> None:
+    """Whichever seat decides: what a game brings is counted for the right one."""
+    game, rows = treehouse_positions(num_players)
+    agent = pe.make_agent("mcts:300", game) if kind == "plain" else guided(game, Blank(game), 300)
+    found = 0
+    for row in rows[:120]:
+        seat = game.to_move(row)
+        results = {}
+        for action in game.legal_actions(row).tolist():
+            after = row.copy()
+            game.apply(after, action)
+            results[action] = float(game.returns(after)[seat])
+        if max(results.values()) == 1.0 and min(results.values()) < 1.0:
+            found += 1
+            assert results[int(ask(agent, game, [row], seeds(1))[0])] > 0
+    assert found > 5
+
+
+@pytest.mark.parametrize("num_players", [2, 3, 4])
+def test_the_network_is_shown_what_the_seat_to_move_sees(num_players: int) -> None:
+    game, rows = treehouse_positions(num_players)
+    network = Blank(game, 0.3)
+    ask(guided(game, network, 40), game, rows[:10], seeds(10))
+    turn = game.observation_fields["turn"][0]
+    for seen in network.seen:
+        assert (seen[:, turn.start] == 1).all()
+    assert sum(map(len, network.seen)) > 100
+
+
+def test_many_simulations_are_on_their_way_at_once_and_all_come_back() -> None:
+    """Virtual losses leave nothing behind: at the root, actions are tried once for each simulation (and once more where a
+    simulation comes back to the root's position further down).
+    """
+    from pyramid_envs.agents import guided as module
+
+    game, rows = treehouse_positions(2)
+    tried = []
+
+    class Spy:
+        def __getattr__(self, name: str) -> Any:
+            def decide(tries: Any, totals: Any, actions: Any) -> Any:
+                tried.append((tries[:, 0].sum(1), np.abs(totals[:, 0]).sum(1)))
+                return getattr(drivers, name)(tries, totals, actions)
+
+            return decide if name == "decide" else getattr(drivers, name)
+
+    drivers = module._shared()
+    for value in (0.0, 0.5):
+        agent = guided(game, Blank(game, value), 200)
+        original, module._shared = module._shared, lambda: Spy()
+        try:
+            ask(agent, game, rows[:20], seeds(20))
+        finally:
+            module._shared = original
+    for tries, totals in tried:
+        assert (tries >= 200).all()
+        assert (tries < 210).all()
+        assert (totals <= tries).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["treehouse", "trellis", "pocket", "twin_win"])
+def test_the_more_a_search_simulates_the_better_it_plays(name: str) -> None:
+    game = pe.make_game(name)
+    few, many, random = (pe.make_agent(agent, game) for agent in ("mcts:5", "mcts:200", "random"))
+    assert play_match(game, few, random, 200).win_rate.low > 0.5
+    assert play_match(game, many, few, 200).win_rate.low > 0.5

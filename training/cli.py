@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import signal
 import sys
 import threading
@@ -17,7 +18,8 @@ import jsonargparse
 import torch
 import yaml
 
-from pyramid_envs.agents import checkpoint, checkpoint_in
+from pyramid_envs import pretrained
+from pyramid_envs.agents import PRETRAINED, checkpoint, checkpoint_in
 from pyramid_envs.errors import CheckpointError, PyramidError
 from pyramid_envs.game import Game
 from pyramid_envs.registry import make_game
@@ -142,8 +144,12 @@ def game_for(agents: Sequence[str], name: str | None, options: Mapping[str, Any]
     return make_game(str(name), **(options or {}))
 
 
-def resolve(agent: str) -> str:
-    """An agent's name that goes on to mean the same: for the folder of a run, the folder of its latest checkpoint."""
+def resolve(agent: str, game: Game) -> str:
+    """An agent's name that goes on to mean the same: for the folder of a run, the folder of its latest checkpoint, and for the
+    agent that comes with the package its folder.
+    """
+    if agent == PRETRAINED or agent.endswith(f"@{PRETRAINED}"):
+        return agent.removesuffix(PRETRAINED) + os.path.relpath(pretrained.folder(game))
     folder = checkpoint_in(agent)
     if folder is None or not Path(folder).is_dir():  # `make_agent` says what is wrong with a folder that is none
         return agent

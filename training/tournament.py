@@ -406,7 +406,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     else:
         game = game_for(given.agents, given.game, options)
     folder = Folder(path, game, given.seed if given.seed is not None else before["seed"] if before is not None else 0)
-    names = list(dict.fromkeys([*folder.agents, *(resolve(name) for name in given.agents), ANCHOR]))
+    names = list(dict.fromkeys([*folder.agents, *(resolve(name, game) for name in given.agents), ANCHOR]))
     if len(names) < 2:
         raise SettingsError(f"name at least one agent beside {ANCHOR}")
     for name in names:

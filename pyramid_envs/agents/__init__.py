@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +13,24 @@ from pyramid_envs.errors import AgentError
 from pyramid_envs.game import Game
 
 
+class Thought(NamedTuple):
+    """What an agent makes of a position, from what the seat to move knows. A actions."""
+
+    action: int  # what it plays
+    policy: NDArray[np.float64] | None = None  # [A]: shares that sum to 1; what they are shares of is the agent's to say
+    value: float | None = None  # the payoff that the seat to move may expect
+    worth: NDArray[np.float64] | None = None  # [A]: the payoff that it may expect after an action; NaN where that is not known
+
+
 class Agent(Protocol):
     """Chooses actions in many games in one call.
 
     The answer for a row depends on that row and its seed alone, never on its neighbours (networks: up to rounding). An agent may
     look at rows only to look ahead, and must hide from itself, by `Game.redeal`, what the seat to move cannot know; learned
     agents read observations and masks alone. B rows, A actions.
+
+    An agent that can tell more than its choice also has ``think``, with the same arguments for one row, B = 1, which returns a
+    `Thought`: that of the answer that ``act`` gives.
     """
 
     name: str
@@ -33,17 +46,35 @@ class Agent(Protocol):
         """One legal action for each row."""
 
 
+PRETRAINED = "pretrained"
+
+
 def is_fixed(spec: str) -> bool:
-    """Whether a name is that of an agent that does not learn."""
-    return spec in ("random", "greedy", "optimal") or (spec.startswith("mcts:") and spec[5:].isdecimal())
+    """Whether a name is that of an agent that plays in one way only, a search guided by a checkpoint among them."""
+    return spec in ("random", "greedy", "optimal", PRETRAINED) or _search(spec) is not None
+
+
+def checkpoint_in(spec: str) -> str | None:
+    """The folder that an agent's name names, whole (a checkpoint) or behind an @ (a search that it guides), if there is one."""
+    search = _search(spec)
+    if search is not None:
+        return None if search[1] == PRETRAINED else search[1]
+    return None if is_fixed(spec) else spec
+
+
+def _search(spec: str) -> tuple[int, str | None] | None:
+    """The simulations and the folder of ``mcts:N`` or ``mcts:N@FOLDER``; None for any other name."""
+    found = re.fullmatch(r"mcts:([0-9]+)(?:@(.+))?", spec)
+    return None if found is None else (int(found[1]), found[2])
 
 
 def make_agent(spec: str, game: Game) -> Agent:
     """An agent by name.
 
     Args:
-        spec: ``random``, ``greedy``, ``mcts:N`` (search by N simulations), ``optimal`` (Treehouse for 2 seats), or the folder of
-            a checkpoint or of a training run (its latest checkpoint).
+        spec: ``random``, ``greedy``, ``mcts:N`` (search by N simulations), ``optimal`` (Treehouse for 2 seats), the folder of a
+            checkpoint or of a training run (its latest checkpoint), ``pretrained`` (the checkpoint that comes with the package),
+            or ``mcts:N@FOLDER`` and ``mcts:N@pretrained`` (search guided by a checkpoint).
         game: the game it will play.
 
     Raises:
@@ -56,19 +87,34 @@ def make_agent(spec: str, game: Game) -> Agent:
         return RandomAgent(game)
     if spec == "greedy":
         return GreedyAgent(game)
-    if spec.startswith("mcts:") and spec[5:].isdecimal():
+    search = _search(spec)
+    if search is not None and search[1] is None:
         from pyramid_envs.agents.mcts import MCTSAgent
 
-        return MCTSAgent(game, int(spec[5:]))
+        return MCTSAgent(game, search[0])
+    if search is not None and search[1] is not None:
+        from pyramid_envs.agents.guided import GuidedAgent
+
+        guided = GuidedAgent.load(_folder(search[1], game), game, search[0])
+        guided.name = spec
+        return guided
     if spec == "optimal":
         from pyramid_envs.agents.optimal import OptimalAgent
 
         return OptimalAgent(game)
-    if Path(spec).is_dir():
+    if spec == PRETRAINED or Path(spec).is_dir():
         from pyramid_envs.agents.learned import LearnedAgent
 
-        return LearnedAgent.load(spec, game)
+        learned = LearnedAgent.load(_folder(spec, game), game)
+        learned.name = spec
+        return learned
     raise AgentError(
         f"no agent is called {spec!r}, and there is no such folder; "
-        "agents are random, greedy, mcts:N, optimal and checkpoint folders"
+        "agents are random, greedy, mcts:N, optimal, pretrained, checkpoint folders and mcts:N@FOLDER"
     )
+
+
+def _folder(spec: str, game: Game) -> str | Path:
+    from pyramid_envs import pretrained
+
+    return pretrained.folder(game) if spec == PRETRAINED else spec

@@ -205,17 +205,11 @@ def write(
     folder = run / name
     if (run / LATEST).is_file() and (run / LATEST).read_text().strip() == name and folder.is_dir():
         return folder
-    model = safetensors.save({key: tensor.detach().cpu().contiguous() for key, tensor in weights.items()})
-    config = {**config, "weights_sha256": hashlib.sha256(model).hexdigest()}
 
     for rubbish in run.glob(".*ing-step_*"):  # of a process that was killed
         shutil.rmtree(rubbish, ignore_errors=True)
     unfinished = run / f".writing-{name}"
-    unfinished.mkdir(parents=True)
-    (unfinished / MODEL).write_bytes(model)
-    (unfinished / CONFIG).write_text(_json(config), encoding="utf-8")
-    (unfinished / RESULTS).write_text(_json(results), encoding="utf-8")
-    (unfinished / CARD).write_text(card, encoding="utf-8")
+    _fill(unfinished, weights, config, results, card)
     write_more(unfinished)
     for path in (*unfinished.iterdir(), unfinished):
         _flush(path)
@@ -228,6 +222,29 @@ def write(
         if old != folder:
             _discard(old)
     return folder
+
+
+def publish(
+    folder: Path, weights: Mapping[str, torch.Tensor], config: Mapping[str, Any], results: Mapping[str, Any], card: str
+) -> None:
+    """Write a checkpoint that is only to be played to this folder; one that is there is replaced. Arguments as for `write`."""
+    unfinished = folder.with_name(f".writing-{folder.name}")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    _fill(unfinished, weights, config, results, card)
+    _discard(folder)
+    os.rename(unfinished, folder)
+
+
+def _fill(
+    folder: Path, weights: Mapping[str, torch.Tensor], config: Mapping[str, Any], results: Mapping[str, Any], card: str
+) -> None:
+    """Make the folder, and write what every checkpoint holds."""
+    model = safetensors.save({key: tensor.detach().cpu().contiguous() for key, tensor in weights.items()})
+    folder.mkdir(parents=True)
+    (folder / MODEL).write_bytes(model)
+    (folder / CONFIG).write_text(_json({**config, "weights_sha256": hashlib.sha256(model).hexdigest()}), encoding="utf-8")
+    (folder / RESULTS).write_text(_json(results), encoding="utf-8")
+    (folder / CARD).write_text(card, encoding="utf-8")
 
 
 def write_results(folder: Path, results: Mapping[str, Any], card: str) -> None:

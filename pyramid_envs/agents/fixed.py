@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pyramid_envs.agents import Thought
 from pyramid_envs.game import Game
 from pyramid_envs.threads import split
 
@@ -32,6 +33,17 @@ class RandomAgent:
         bits = masks.view(np.uint8)
         split(lambda part: self.game.drivers.random_all(bits[part], seeds[part], actions[part]), len(masks))
         return actions
+
+    def think(
+        self,
+        rows: NDArray[Any],
+        observations: NDArray[np.int8],
+        masks: NDArray[np.bool_],
+        seats: NDArray[np.int64],
+        seeds: NDArray[np.uint64],
+    ) -> Thought:
+        """The policy is the probability of every action."""
+        return Thought(int(self.act(rows, observations, masks, seats, seeds)[0]), masks[0] / masks[0].sum())
 
 
 class GreedyAgent:

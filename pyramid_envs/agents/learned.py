@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyramid_envs.agents import checkpoint
+from pyramid_envs.agents import Thought, checkpoint
 from pyramid_envs.agents.networks import mask_logits
 from pyramid_envs.agents.torch_extra import nn, torch
 from pyramid_envs.game import Game
@@ -63,6 +63,21 @@ class LearnedAgent:
         cumulated = np.exp(logits - logits.max(1, keepdims=True)).cumsum(1)
         thresholds = (seeds >> np.uint64(11)) * 2.0**-53 * cumulated[:, -1]
         return np.asarray((cumulated > thresholds[:, None]).argmax(1))
+
+    def think(
+        self,
+        rows: NDArray[Any],
+        observations: NDArray[np.int8],
+        masks: NDArray[np.bool_],
+        seats: NDArray[np.int64],
+        seeds: NDArray[np.uint64],
+    ) -> Thought:
+        """The policy is the network's probabilities, the value what it expects."""
+        logits = self.logits(observations, masks)[0].astype(np.float64)
+        shares = np.exp(logits - logits.max())
+        with torch.inference_mode():
+            value = float(self.network(torch.tensor(observations, device=self.device))[1][0])
+        return Thought(int(self.act(rows, observations, masks, seats, seeds)[0]), shares / shares.sum(), value)
 
     def logits(self, observations: NDArray[np.int8], masks: NDArray[np.bool_]) -> NDArray[np.float32]:
         """float32[B, A]: the network's logits, -1e9 for illegal actions."""

@@ -2,10 +2,11 @@
 
 Every simulation starts from a fresh `redeal` of what the deciding seat cannot know, so the tree is one of information sets: a
 node stands for what the seat that decides there sees, and its averages run over all that it cannot see, chance included
-(information-set search, Cowling, Powley and Whitehouse 2012). Within the tree actions are chosen by PUCT with equal priors
-(Silver et al. 2017); below it by chance, until the game ends or, after as many plies as the game's card says, its own estimate
-(its kernel `evaluate`) stands for the outcome. Outcomes are kept for the seat that decides at a node, so turns of several actions
-and games of three or four seats need nothing special. The answer is the action tried most often.
+(information-set search, Cowling, Powley and Whitehouse 2012). Within the tree actions are chosen by PUCT (Silver et al. 2017); of
+the priors, one half goes to what the greedy agent would play there and one half to all actions alike. Below the tree greedy plays
+on for as many turns as the game's card says, or to the end; where the game then goes on, its own estimate (its kernel `evaluate`)
+stands for the outcome. Outcomes are kept for the seat that decides at a node, so turns of several actions and games of three or
+four seats need nothing special. The answer is the action tried most often.
 
 Letters: B rows, A actions, P seats, M nodes of a tree, D plies of a simulation within the tree.
 """
@@ -19,15 +20,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pyramid_envs.agents import Thought
 from pyramid_envs.drivers import settle
 from pyramid_envs.errors import AgentError
 from pyramid_envs.game import Game, bind_drivers
-from pyramid_envs.kernels import TERMINAL, apply, evaluate, legal, observe, redeal, returns, to_move
+from pyramid_envs.kernels import TERMINAL, apply, evaluate, greedy, legal, observe, redeal, returns, to_move
 from pyramid_envs.rng import below, fold
 from pyramid_envs.threads import split
 
-EXPLORATION = 1.5  # weight of what was seldom tried
+EXPLORATION = 1.5  # weight of what was seldom tried, for payoffs from -1 to 1
+GREEDY_SHARE = 0.5  # of the priors
 TREE_PLIES = 64
+PLAYOUT_PLIES = 200
 
 # What is known of a node, beside its actions' counts: its information set, who decides, visits, and what they brought that seat.
 NODE = np.dtype((np.record, [("key", np.uint64), ("seat", np.int64), ("visits", np.int64), ("total", np.float64)]))
@@ -65,18 +69,23 @@ def find(nodes, index, count, key, seat, tries, totals):
     return count
 
 
-def choose(node, at, tries, totals, masks, key):
-    """The legal action of the highest upper bound; one never tried counts as good as its node; ties are drawn."""
-    count = 0
-    for a in range(masks.shape[1]):
-        count += masks[0, a]
-    spread = EXPLORATION * np.sqrt(float(node.visits + 1)) / count
-    average = node.total / node.visits if node.visits > 0 else 0.0
+def payoff_range(seats):
+    """The difference between the highest and the lowest payoff."""
+    return 1.0 + 1.0 / (seats - 1)
+
+
+def choose(node, at, tries, totals, priors, exploration, untried, key):
+    """The action of the highest upper bound; ties are drawn.
+
+    An action never tried counts as good as its node, less `untried`. Illegal actions have priors below 0.
+    """
+    spread = exploration * np.sqrt(float(node.visits + 1))
+    average = node.total / node.visits - untried if node.visits > 0 else 0.0
     best, ties, found = 0.0, 0, 0
-    for a in range(masks.shape[1]):
-        if masks[0, a]:
+    for a in range(priors.shape[1]):
+        if priors[at, a] >= 0.0:
             mean = totals[at, a] / tries[at, a] if tries[at, a] > 0 else average
-            bound = mean + spread / (1 + tries[at, a])
+            bound = mean + spread * priors[at, a] / (1 + tries[at, a])
             if ties == 0 or bound > best:
                 best, ties, found = bound, 1, a
             elif bound == best:
@@ -86,19 +95,61 @@ def choose(node, at, tries, totals, masks, key):
     return found
 
 
-def play_out(tables, s, plies, masks, outcome, key):
-    """Play at random from s, and write outcome[0]: the payoffs, or after many plies what the game's estimate makes of them."""
-    for ply in range(plies):
-        if to_move(s) == TERMINAL:
+def most_tried(tries, totals):
+    """The action tried most often at the root, the best on average among several."""
+    best = -1
+    for a in range(tries.shape[1]):
+        if tries[0, a] > 0 and (
+            best < 0 or tries[0, a] > tries[0, best] or (tries[0, a] == tries[0, best] and totals[0, a] > totals[0, best])
+        ):
+            best = a
+    return best
+
+
+def greedy_choices(tables, s, masks, lab, scores):
+    """Write masks[0], and the greedy agent's scores[0]; the highest of a legal action, and how many legal actions share it."""
+    legal(tables, s, masks, 0)
+    greedy(tables, s, lab, scores, 0)
+    best, ties = 0.0, 0
+    for a in range(masks.shape[1]):
+        if masks[0, a]:
+            if ties == 0 or scores[0, a] > best:
+                best, ties = scores[0, a], 1
+            elif scores[0, a] == best:
+                ties += 1
+    return best, ties
+
+
+def expand(tables, s, at, masks, lab, scores, priors):
+    """Write priors[at] for the position `s` of a new node."""
+    best, ties = greedy_choices(tables, s, masks, lab, scores)
+    count = 0
+    for a in range(masks.shape[1]):
+        count += int(masks[0, a])
+    for a in range(masks.shape[1]):
+        if not masks[0, a]:
+            priors[at, a] = -1.0
+        elif scores[0, a] == best:
+            priors[at, a] = (1.0 - GREEDY_SHARE) / count + GREEDY_SHARE / ties
+        else:
+            priors[at, a] = (1.0 - GREEDY_SHARE) / count
+
+
+def play_out(tables, s, turns, masks, lab, scores, outcome, key):
+    """Let greedy play on from s, and write outcome[0]: the payoffs, or after so many turns what the game's estimate says."""
+    mover = to_move(s)
+    for ply in range(PLAYOUT_PLIES):
+        seat = to_move(s)
+        if seat != mover:
+            turns -= 1
+            mover = seat
+        if turns <= 0 or seat == TERMINAL:
             break
-        legal(tables, s, masks, 0)
-        count = 0
-        for a in range(masks.shape[1]):
-            count += masks[0, a]
-        pick = below(fold(key, ply), count)
+        best, ties = greedy_choices(tables, s, masks, lab, scores)
+        pick = below(fold(key, ply), ties)
         action = 0
-        while pick >= masks[0, action]:
-            pick -= masks[0, action]
+        while not masks[0, action] or scores[0, action] != best or pick > 0:
+            pick -= int(masks[0, action] and scores[0, action] == best)
             action += 1
         apply(tables, s, action)
         settle(tables, s, key, 1, ply)
@@ -114,26 +165,29 @@ def play_out(tables, s, plies, masks, outcome, key):
         outcome[0, p] = (seats * outcome[0, p] / weight - 1.0) / (seats - 1)
 
 
-def simulate(tables, lab, playout_plies, masks, observations, nodes, index, count, tries, totals, path, outcome, key):
-    """Play one game from lab[0] through the tree, add what it brought to the nodes it came through; the new number of nodes."""
+def simulate(
+    tables, games, turns, masks, observations, lab, scores, nodes, index, count, tries, totals, priors, path, outcome, key
+):
+    """Play one game from games[0] through the tree, add what it brought to the nodes it came through; the new number of nodes."""
+    exploration = EXPLORATION * payoff_range(outcome.shape[1]) / 2
     depth = 0
     fresh = False
     while True:
-        s = lab[0]
+        s = games[0]
         seat = to_move(s)
         if seat == TERMINAL:
             returns(tables, s, outcome, 0)
             break
         if fresh or depth == path.shape[0]:
-            play_out(tables, s, playout_plies, masks, outcome, fold(key, 1))
+            play_out(tables, s, turns, masks, lab, scores, outcome, fold(key, 1))
             break
         observe(tables, s, seat, observations, 0)
         at = find(nodes, index, count, information_set(observations, seat), seat, tries, totals)
         if at == count:
             count += 1
             fresh = depth > 0
-        legal(tables, s, masks, 0)
-        action = choose(nodes[at], at, tries, totals, masks, fold(key, 3 + depth))
+            expand(tables, s, at, masks, lab, scores, priors)
+        action = choose(nodes[at], at, tries, totals, priors, exploration, 0.0, fold(key, 3 + depth))
         path[depth, 0] = at
         path[depth, 1] = action
         depth += 1
@@ -150,13 +204,30 @@ def simulate(tables, lab, playout_plies, masks, observations, nodes, index, coun
 
 
 def search(
-    tables, rows, seeds, simulations, playout_plies, lab, masks, observations, nodes, index, tries, totals, path, outcome, actions
+    tables,
+    rows,
+    seeds,
+    simulations,
+    turns,
+    games,
+    masks,
+    observations,
+    lab,
+    scores,
+    nodes,
+    index,
+    tries,
+    totals,
+    priors,
+    path,
+    outcome,
+    actions,
 ):
     """Write actions[b]: what the search from rows[b] tried most often, and best on average among those.
 
-    The rest is scratch: lab, record[1]; masks, uint8[1, A]; observations, int8[1, ...]; nodes, NODE[M], M > simulations; index,
-    int64[power of two above M], a hash table of nodes; tries, int64[M, A], and totals, float64[M, A]; path, int64[D, 2]; outcome,
-    float64[1, P].
+    The rest is scratch: games, record[1]; masks, uint8[1, A]; observations, int8[1, ...]; lab, record[8]; scores, float64[1, A];
+    nodes, NODE[M], M > simulations; index, int64[power of two above M], a hash table of nodes; tries, int32[M, A], totals,
+    float64[M, A], and priors, float32[M, A]; path, int64[D, 2]; outcome, float64[1, P].
     """
     for b in range(rows.shape[0]):
         for slot in range(index.shape[0]):
@@ -165,18 +236,27 @@ def search(
         root_seat = to_move(rows[b])
         for n in range(simulations):
             key = fold(seeds[b], n)
-            lab[0] = rows[b]
-            redeal(tables[0], lab[0], root_seat, fold(key, 0))
+            games[0] = rows[b]
+            redeal(tables[0], games[0], root_seat, fold(key, 0))
             count = simulate(
-                tables[0], lab, playout_plies, masks, observations, nodes, index, count, tries, totals, path, outcome, key
+                tables[0],
+                games,
+                turns,
+                masks,
+                observations,
+                lab,
+                scores,
+                nodes,
+                index,
+                count,
+                tries,
+                totals,
+                priors,
+                path,
+                outcome,
+                key,
             )
-        best = -1
-        for a in range(tries.shape[1]):
-            if tries[0, a] > 0 and (
-                best < 0 or tries[0, a] > tries[0, best] or (tries[0, a] == tries[0, best] and totals[0, a] > totals[0, best])
-            ):
-                best = a
-        actions[b] = best
+        actions[b] = most_tried(tries, totals)
 
 
 class MCTSAgent:
@@ -203,31 +283,59 @@ class MCTSAgent:
         seeds: NDArray[np.uint64],
     ) -> NDArray[np.int64]:
         """See `pyramid_envs.agents.Agent`."""
-        game, size = self.game, self.simulations + 1
-        driver = _search(game)
         actions = np.empty(len(rows), np.int64)
 
         def run(part: slice) -> None:
-            driver(
-                game.tables,
-                rows[part],
-                seeds[part],
-                self.simulations,
-                game.card.playout_plies,
-                np.zeros(1, game.row_dtype),
-                np.empty((1, game.num_actions), np.uint8),
-                np.empty((1, *game.observation_shape), np.int8),
-                np.empty(size, NODE),
-                np.empty(1 << (2 * size - 1).bit_length(), np.int64),
-                np.empty((size, game.num_actions), np.int64),
-                np.empty((size, game.num_actions), np.float64),
-                np.empty((TREE_PLIES, 2), np.int64),
-                np.empty((1, game.num_players), np.float64),
-                actions[part],
-            )
+            self._run(rows[part], seeds[part], actions[part])
 
         split(run, len(rows), least=1)
         return actions
+
+    def think(
+        self,
+        rows: NDArray[Any],
+        observations: NDArray[np.int8],
+        masks: NDArray[np.bool_],
+        seats: NDArray[np.int64],
+        seeds: NDArray[np.uint64],
+    ) -> Thought:
+        """The policy is the share of the simulations that began with an action, value and worth what they brought on average."""
+        action = np.empty(1, np.int64)
+        tries, totals = self._run(rows, seeds, action)
+        worth = np.full(len(tries), np.nan)
+        worth[tries > 0] = totals[tries > 0] / tries[tries > 0]
+        return Thought(int(action[0]), tries / tries.sum(), float(totals.sum() / tries.sum()), worth)
+
+    def _run(
+        self, rows: NDArray[Any], seeds: NDArray[np.uint64], actions: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Write actions[B]; int32[A], float64[A]: how often the last row's search tried every action, and what that brought."""
+        game, size = self.game, self.simulations + 1
+        tries, totals = np.empty((size, game.num_actions), np.int32), np.empty((size, game.num_actions), np.float64)
+        _search(game)(
+            game.tables,
+            rows,
+            seeds,
+            self.simulations,
+            game.card.playout_turns,
+            np.zeros(1, game.row_dtype),
+            np.empty((1, game.num_actions), np.uint8),
+            np.empty((1, *game.observation_shape), np.int8),
+            np.zeros(8, game.row_dtype),
+            np.empty((1, game.num_actions), np.float64),
+            np.empty(size, NODE),
+            np.empty(1 << (2 * size - 1).bit_length(), np.int64),
+            tries,
+            totals,
+            np.empty((size, game.num_actions), np.float32),
+            np.empty((TREE_PLIES, 2), np.int64),
+            np.empty((1, game.num_players), np.float64),
+            actions,
+        )
+        return tries[0], totals[0]
+
+
+INNER = (information_set, find, payoff_range, choose, most_tried, greedy_choices, expand, play_out, simulate)
 
 
 def _search(game: Game) -> Any:
@@ -236,4 +344,4 @@ def _search(game: Game) -> Any:
 
 @cache
 def _bound(rules: Any) -> Any:
-    return bind_drivers(rules, (information_set, find, choose, play_out, simulate), (search,), [Path(__file__)])
+    return bind_drivers(rules, INNER, (search,), [Path(__file__)])

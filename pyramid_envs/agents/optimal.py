@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pyramid_envs.agents import Thought
 from pyramid_envs.errors import AgentError
 from pyramid_envs.game import Game
 from pyramid_envs.solve import treehouse
@@ -53,3 +54,21 @@ class OptimalAgent:
 
         split(run, len(masks))
         return actions
+
+    def think(
+        self,
+        rows: NDArray[Any],
+        observations: NDArray[np.int8],
+        masks: NDArray[np.bool_],
+        seats: NDArray[np.int64],
+        seeds: NDArray[np.uint64],
+    ) -> Thought:
+        """Value and worth are exact, for best play of both seats."""
+        values = treehouse.known_solution(self.game).values
+        legal = np.flatnonzero(masks[0])
+        alone = np.zeros((len(legal), masks.shape[1]), np.uint8)
+        alone[np.arange(len(legal)), legal] = 1
+        worth = np.full(masks.shape[1], np.nan)
+        worth[legal] = treehouse.best_actions(self.game, values, np.repeat(rows, len(legal)), alone)[1]
+        action = int(self.act(rows, observations, masks, seats, seeds)[0])
+        return Thought(action, value=float(worth[action]), worth=worth)

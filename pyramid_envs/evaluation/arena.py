@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ from pyramid_envs import rng
 from pyramid_envs.agents import Agent
 from pyramid_envs.batch import Batch
 from pyramid_envs.game import Game
+from pyramid_envs.play.recorder import RecordedBatch
 
 Z95 = 1.959964  # a normal variable lies within this many deviations with probability 0.95
 _SLOTS = 4096  # games side by side: enough for full speed
@@ -102,16 +104,24 @@ class Match:
         }
 
 
-def play_games(game: Game, lineup: Sequence[Agent], num_games: int, seed: int = 0) -> Games:
-    """Play one game for each of the seeds seed, seed + 1, …, with lineup[p] in seat p."""
+def play_games(game: Game, lineup: Sequence[Agent], num_games: int, seed: int = 0, record: str | Path | None = None) -> Games:
+    """Play one game for each of the seeds seed, seed + 1, …, with lineup[p] in seat p.
+
+    Every game that ends is added to the file `record`, if one is named (see `pyramid_envs.play.record`).
+    """
     if len(lineup) != game.num_players:
         raise ValueError(f"{game.name} has {game.num_players} seats here, and the lineup has {len(lineup)} agents")
-    parts = [_play_side_by_side(game, lineup, min(_SLOTS, num_games - low), seed + low) for low in range(0, num_games, _SLOTS)]
+    parts = [
+        _play_side_by_side(game, lineup, min(_SLOTS, num_games - low), seed + low, record) for low in range(0, num_games, _SLOTS)
+    ]
     return Games(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
-def _play_side_by_side(game: Game, lineup: Sequence[Agent], num_games: int, seed: int) -> Games:
+def _play_side_by_side(game: Game, lineup: Sequence[Agent], num_games: int, seed: int, record: str | Path | None) -> Games:
     batch = Batch(game, num_games, seed)
+    if record is not None:
+        names = [agent.name for agent in lineup]
+        batch = RecordedBatch(batch, record, lambda place: names)
     result = Games(
         np.zeros((num_games, game.num_players), np.float32), np.zeros(num_games, np.bool_), np.zeros(num_games, np.int64)
     )
@@ -136,7 +146,9 @@ def _play_side_by_side(game: Game, lineup: Sequence[Agent], num_games: int, seed
     return result
 
 
-def play_match(game: Game, candidate: Agent, opponent: Agent, num_games: int, seed: int = 0) -> Match:
+def play_match(
+    game: Game, candidate: Agent, opponent: Agent, num_games: int, seed: int = 0, record: str | Path | None = None
+) -> Match:
     """The candidate against the opponent: the same seeds with the candidate in each seat in turn.
 
     Args:
@@ -145,10 +157,13 @@ def play_match(game: Game, candidate: Agent, opponent: Agent, num_games: int, se
         opponent: sits in all others.
         num_games: over all seats; rounded up to a multiple of their number.
         seed: of the first game.
+        record: a file that the games are added to; see `pyramid_envs.play.record`.
     """
     seats = range(game.num_players)
     per_seat = -(-num_games // game.num_players)
-    played = [play_games(game, [candidate if seat == own else opponent for seat in seats], per_seat, seed) for own in seats]
+    played = [
+        play_games(game, [candidate if seat == own else opponent for seat in seats], per_seat, seed, record) for own in seats
+    ]
     payoffs = np.stack([games.returns[:, own] for own, games in enumerate(played)], 1).astype(np.float64)  # [G, P]
     return Match(
         candidate=candidate.name,
@@ -186,8 +201,8 @@ def wilson(share: float, games: float) -> Share:
     return Share(share, max(0.0, centre - half), min(1.0, centre + half))
 
 
-def clustered_share(wins: NDArray[np.bool_]) -> Share:
-    """The share of True in wins[G, P], and an interval for which only the G rows, the seeds, count as independent.
+def clustered_share(wins: NDArray[np.bool_] | NDArray[np.float64]) -> Share:
+    """The share of wins in wins[G, P], half ones allowed, and an interval for which only the G rows, the seeds, are independent.
 
     This is Wilson's interval for the number of independent games that would leave the same variance. The variance between seeds
     is measured, with one more seed assumed that behaves as independent games would, so that a handful of seeds that happen to

@@ -30,8 +30,9 @@ def to_move(s):
 
 @kernel
 def legal(tables, s, masks, i):
+    going_on = s.winners == 0
     for cell in range(9):
-        masks[i, cell] = s.board[cell] == 0 and s.winners == 0
+        masks[i, cell] = going_on & (s.board[cell] == 0)
 
 
 @kernel
@@ -45,10 +46,11 @@ def apply(tables, s, action):
 
 @kernel
 def has_line(tables, s, mark):
+    found = False
     for k in range(8):
-        if mark == s.board[tables.lines[k, 0]] == s.board[tables.lines[k, 1]] == s.board[tables.lines[k, 2]]:
-            return True
-    return False
+        a, b, c = tables.lines[k]
+        found |= (s.board[a] == mark) & (s.board[b] == mark) & (s.board[c] == mark)
+    return found
 
 
 @kernel
@@ -61,7 +63,7 @@ def observe(tables, s, seat, obs, i):
     for cell in range(9):
         mark = int(s.board[cell])
         obs[i, cell] = mark == 1 + seat
-        obs[i, 9 + cell] = mark != 0 and mark != 1 + seat
+        obs[i, 9 + cell] = mark == 2 - seat
         obs[i, 18 + cell] = mark == 0
 
 
