@@ -40,6 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     source = checkpoint.find(given.run)
     config = checkpoint.read_config(source)
+    config = {**config, "settings": {**config["settings"], "run": None}}  # a place on the machine that trained it
     # Games are cut where the game's own default cuts them, however early the training did.
     game = pe.make_game(config["game"], **{name: value for name, value in config["options"].items() if name != "max_plies"})
     opponents = [pe.make_agent(name, game) for name in given.opponents]
