@@ -8,16 +8,20 @@ once (random actions are drawn by the `random` agent, inside the measured time).
 cycle, with `last()` at every step and a random legal action drawn the same way for all; PettingZoo's own connect_four goes
 through the very same loop in the same run. All configurations are run in turn, several rounds, and the median of the rounds is
 shown, so that a busy machine slows all alike. The memory ceiling is how fast the same masks and observations could be written if
-nothing had to be computed.
+nothing had to be computed. A second table shows how many images of 640 pixels one core makes a second (``rgb_array``), a third
+how many decisions each agent makes a second in games that it plays with itself, 1024 of them side by side, for searches 16, the
+games' own steps left out, and how many simulations that is. ``mcts:N@untrained`` is guided by a network of the trainer's default
+size that has learned nothing.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import platform
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +95,67 @@ def aec_run(env: Any) -> Run:
     return run
 
 
+def frames_run(game: pe.Game) -> Run:
+    """Pictures of random play as images of 640 pixels; only the time spent in `render` counts."""
+    env, random = GameEnv(game, render_mode="rgb_array"), np.random.default_rng(0)
+    env.reset(seed=0)
+
+    def run(seconds: float) -> float:
+        frames, spent = 0, 0.0
+        while spent < seconds:
+            if any(env.terminations.values()) or any(env.truncations.values()):
+                env.reset()
+            began = time.perf_counter()
+            env.render()
+            spent += time.perf_counter() - began
+            frames += 1
+            env.step(int(random.choice(np.flatnonzero(env.last()[0]["action_mask"]))))
+        return frames / spent
+
+    return run
+
+
+def agent_run(agent: pe.Agent, game: pe.Game, size: int) -> Run:
+    """Decisions of an agent that plays `size` games with itself."""
+    batch = pe.Batch(game, size, seed=0)
+
+    def run(seconds: float) -> float:
+        decisions, spent = 0, 0.0
+        while spent < seconds:
+            keys = batch.keys(rng.MOVE)
+            began = time.perf_counter()
+            actions = agent.act(batch.rows, batch.observations, batch.masks, batch.seats, keys)
+            spent += time.perf_counter() - began
+            batch.step(actions)
+            decisions += size
+        return decisions / spent
+
+    return run
+
+
+def agent_runs(game: pe.Game, names: list[str]) -> dict[str, tuple[Run, int]]:
+    """Name -> (run, simulations of a decision), of the agents that play this game."""
+    found: dict[str, tuple[Run, int]] = {}
+    for name in names:
+        simulations = int(name.removeprefix("mcts:").removesuffix("@untrained")) if name.startswith("mcts:") else 0
+        try:
+            agent = untrained(game, simulations) if name.endswith("@untrained") else pe.make_agent(name, game)
+        except pe.AgentError:
+            continue  # it does not play this game
+        found[f"{game.name}, {name}"] = (agent_run(agent, game, 16 if simulations else 1024), simulations)
+    return found
+
+
+def untrained(game: pe.Game, simulations: int) -> pe.Agent:
+    """A search guided by a network that has learned nothing."""
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # threads of torch that wait shall not keep the games' threads from work
+    from pyramid_envs.agents.guided import GuidedAgent
+    from pyramid_envs.agents.networks import build, default_kind
+
+    kind = default_kind(game.observation_shape)
+    return GuidedAgent(build({"kind": kind}, game.observation_shape, game.num_actions), game, simulations)
+
+
 def configurations(games: list[str], sizes: list[int]) -> dict[str, tuple[Run, str]]:
     """Name -> (run, what the observation is)."""
     found: dict[str, tuple[Run, str]] = {}
@@ -115,6 +180,7 @@ def throughput(
     batches: list[int] = [1, 256, 4096],  # noqa: B006  (read only, shown by --help)
     seconds: float = 1.0,
     rounds: int = 5,
+    agents: list[str] = ["random", "greedy", "optimal", "mcts:100", "mcts:1000", "mcts:100@untrained"],  # noqa: B006
     json_file: Path | None = None,
 ) -> None:
     """Measure steps a second of random play.
@@ -124,23 +190,43 @@ def throughput(
         batches: how many games at once.
         seconds: how long each configuration runs in each round.
         rounds: how often all of them are run in turn.
+        agents: whose decisions to count.
         json_file: where to write the figures besides.
     """
-    runs = configurations(games or list(pe.game_names()), batches)
-    for run, _ in runs.values():
+    names = games or list(pe.game_names())
+    runs = configurations(names, batches)
+    films = {f"{name}, rgb_array, 640 pixels": frames_run(pe.make_game(name)) for name in names}
+    players = {player: run for name in names for player, run in agent_runs(pe.make_game(name), agents).items()}
+    every = {**{name: run for name, (run, _) in [*runs.items(), *players.items()]}, **films}
+    for run in every.values():
         run(0.01)  # compile
-    figures: dict[str, list[float]] = {name: [] for name in runs}
+    figures: dict[str, list[float]] = {name: [] for name in every}
     for _ in range(rounds):
-        for name, (run, _) in runs.items():
+        for name, run in every.items():
             figures[name].append(run(seconds))
     table = Table("configuration", "observation + mask, bytes", "steps/s, median", "lowest", "highest", title="random legal play")
-    for name, found in figures.items():
-        table.add_row(name, runs[name][1], *(f"{x:,.0f}" for x in (statistics.median(found), min(found), max(found))))
-    Console().print(table)
+    for name in runs:
+        table.add_row(name, runs[name][1], *_told(figures[name]))
+    pictures = Table("configuration", "frames/s, median", "lowest", "highest", title="pictures of random play, one core")
+    for name in films:
+        pictures.add_row(name, *_told(figures[name]))
+    thinking = Table("agent", "decisions/s, median", "lowest", "highest", "simulations/s, median", title="agents, all cores")
+    for name, (_, simulations) in players.items():
+        thinking.add_row(
+            name, *_told(figures[name]), f"{simulations * statistics.median(figures[name]):,.0f}" if simulations else ""
+        )
+    Console().print(table, pictures, thinking)
     machine = f"{platform.machine()}, {cores()} cores, Python {platform.python_version()}, NumPy {np.__version__}"
     Console().print(machine)
     if json_file is not None:
-        json_file.write_text(json.dumps({"machine": machine, "steps_per_second": figures}, indent=2))
+        told: dict[str, Iterable[str]] = {"steps_per_second": runs, "frames_per_second": films, "decisions_per_second": players}
+        rates = {unit: {name: figures[name] for name in which} for unit, which in told.items()}
+        json_file.write_text(json.dumps({"machine": machine, **rates}, indent=2))
+
+
+def _told(rates: list[float]) -> list[str]:
+    """Median, lowest and highest."""
+    return [f"{rate:,.0f}" for rate in (statistics.median(rates), min(rates), max(rates))]
 
 
 if __name__ == "__main__":

@@ -47,7 +47,6 @@ def test_gymnasium_approves(game: pe.Game) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         check_env(SeatEnv(game), skip_render_check=True)
-    check_env(gymnasium.make(env_id(game), num_players=game.num_players, render_mode="ansi").unwrapped)
 
 
 def test_stable_baselines3_approves(game: pe.Game) -> None:

@@ -468,6 +468,7 @@ def test_the_agent_solves_on_first_use_and_finds_it_solved_later(
     [
         (["--help"], 0, ["treehouse"]),
         (["treehouse", "--help"], 0, ["--dig-away", "--tolerance", "--anew", "PYRAMID_ENVS_CACHE"]),
+        (["pocket", "--help"], 0, ["--num-colors", "--tube-height", "--master-orients", "--tolerance"]),
         ([], 2, ["GAME"]),
         (["trellis"], 2, ["trellis", "treehouse"]),
         (["treehouse", "--tolerance", "0"], 2, ["must lie between 0 and 1"]),

@@ -6,6 +6,7 @@ import importlib.metadata
 import json
 import platform
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from rich import box
@@ -26,12 +27,19 @@ def ways_to_play(network: nn.Module, game: Game, name: str, device: str = "cpu")
     return {play: LearnedAgent(network, game, name, deterministic=play == BEST, device=device) for play in (BEST, SAMPLED)}
 
 
-def measure(ways: Mapping[str, Agent], game: Game, opponents: Sequence[Agent], num_games: int, seed: int) -> list[dict[str, Any]]:
+def measure(
+    ways: Mapping[str, Agent],
+    game: Game,
+    opponents: Sequence[Agent],
+    num_games: int,
+    seed: int,
+    record: str | Path | None = None,
+) -> list[dict[str, Any]]:
     """Matches of one agent, in each of its ways to play, against each opponent; JSON-ready, in the order in which they are
-    told.
+    told. Their games are added to the file `record`, if one is named.
     """
     return [
-        {"play": play, **play_match(game, agent, opponent, num_games, seed).to_json()}
+        {"play": play, **play_match(game, agent, opponent, num_games, seed, record).to_json()}
         for play, agent in ways.items()
         for opponent in opponents
     ]
@@ -77,7 +85,7 @@ def brief(match: Match) -> str:
 def versions() -> dict[str, str]:
     """The packages that a checkpoint was made with."""
     found = {"python": platform.python_version()}
-    for package in ("pyramid-envs", "numpy", "numba", "torch", "safetensors", "stable-baselines3", "sb3-contrib"):
+    for package in ("pyramid-envs", "numpy", "numba", "torch", "safetensors", "stable-baselines3", "sb3-contrib", "ray"):
         try:
             found[package] = importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:

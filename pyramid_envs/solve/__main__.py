@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
+from pyramid_envs.card import Option
+from pyramid_envs.errors import PyramidError
 from pyramid_envs.game import Game
-from pyramid_envs.registry import make_game
+from pyramid_envs.registry import card, make_game
 from pyramid_envs.solve import treehouse
 
 
@@ -17,7 +20,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m pyramid_envs.solve", description="Solve a game exactly, keep the solution, and print what it says."
     )
-    games = parser.add_subparsers(dest="game", required=True, metavar="GAME", help="treehouse: the only game small enough")
+    games = parser.add_subparsers(dest="game", required=True, metavar="GAME", help="treehouse or pocket")
     treehouse_parser = games.add_parser(
         "treehouse",
         help="Treehouse for 2 seats, by value iteration over all positions",
@@ -34,9 +37,36 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="no value may differ by more from what the best moves make of the others (default %(default)s)",
     )
     treehouse_parser.add_argument("--anew", action="store_true", help="solve even if a solution is kept already")
+    pocket_parser = games.add_parser(
+        "pocket",
+        help="a small variant of Pyramids in my pocket, by CFR+ on its whole tree",
+        description="Solve a small variant of Pyramids in my pocket with OpenSpiel's CFR+, on all that can happen in it, up to a "
+        "million histories. Printed are how often the Disciple wins under perfect play, how each role begins, and what perfect "
+        "play loses when it stops to bluff. Variants to begin with: --num-colors 1 --hidden 2 --tube-height 1.8 and "
+        "--num-colors 2 --copies 1 --hidden 2 --tube-height 1.8.",
+    )
+    rules = {name: option for name, option in card("pocket").options.items() if name not in ("num_players", "max_plies")}
+    for name, option in rules.items():
+        _add_option(pocket_parser, name, option)
+    pocket_parser.add_argument(
+        "--tolerance", type=_positive, default=1e-3, help="the nash_conv at which to stop (default %(default)s)"
+    )
     given = parser.parse_args(arguments)
-    report(make_game("treehouse", num_players=2, dig_away=given.dig_away), given.tolerance, given.anew)
+    try:
+        if given.game == "treehouse":
+            report(make_game("treehouse", num_players=2, dig_away=given.dig_away), given.tolerance, given.anew)
+        else:
+            report_pocket(make_game("pocket", **{name: getattr(given, name) for name in rules}), given.tolerance)
+    except PyramidError as error:
+        parser.error(str(error))
     return 0
+
+
+def _add_option(parser: argparse.ArgumentParser, name: str, option: Option) -> None:
+    """A game's option as one of the command line."""
+    flag, help_ = f"--{name.replace('_', '-')}", f"{option.doc} (default {option.default})"
+    kind: dict[str, Any] = {"action": "store_true"} if option.default is False else {"type": type(option.default)}
+    parser.add_argument(flag, default=option.default, help=help_.replace("%", "%%"), **kind)
 
 
 def _positive(text: str) -> float:
@@ -74,6 +104,36 @@ def report(game: Game, tolerance: float, anew: bool) -> None:
         payoffs = treehouse.expected(positions, policies[own], policies[other], title)
         average = (payoffs.first + payoffs.second) / 2
         print(f"{title:<26}  {_percent(payoffs.first):>17}  {_percent(payoffs.second):>18}  {_percent(average):>10}", flush=True)
+
+
+def report_pocket(game: Game, tolerance: float) -> None:
+    """Solve a small variant and print what is known of it."""
+    from pyramid_envs.solve.trees import Tree  # which needs OpenSpiel
+
+    tree = Tree(game)
+    disciple, master = (int((tree.seats == seat).sum()) for seat in range(2))
+    changed = ", ".join(f"{name}={value}" for name, value in game.options.items() if value != game.card.options[name].default)
+    print(f"{game.title} with {changed or 'all pieces'}")
+    print(f"{tree.histories:,} histories; information sets: the Disciple {disciple:,}, the Master {master:,}")
+    found = tree.solve(tolerance)
+    print(f"solved in {found.iterations} iterations of CFR+, to a nash_conv of {found.answers.nash_conv:.1e}", flush=True)
+    print(f"\nunder perfect play the Disciple wins {_percent(found.answers.value)} of all games")
+    for seat, who in ((1, "the Master begins"), (0, "the Disciple begins")):
+        first = int(np.flatnonzero(tree.seats == seat)[0])
+        if seat == 0 or game.to_move(game.initial()) == seat:
+            print(f"\n{who}")
+            for action in np.flatnonzero(found.policy[first] >= 0.0005).tolist():
+                name = game.action_name(tree.rows[first : first + 1], action)
+                print(f"  {name:<20}  {100 * found.policy[first, action]:5.1f} %")
+    print("\nnash_conv, what both roles together gain by answering as well as possible")
+    policies = {
+        "perfect play": found.policy,
+        "its likeliest actions": tree.likeliest(found.policy),
+        "random": tree.like_all(),
+        "greedy": tree.like_greedy(),
+    }
+    for name, policy in policies.items():
+        print(f"  {name:<22}  {tree.answers(policy).nash_conv:.4f}")
 
 
 def _percent(payoff: float) -> str:

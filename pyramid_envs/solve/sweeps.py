@@ -166,7 +166,125 @@ def expect(h, first, sizes, results, weights, over, values, new):
     return change
 
 
+def expect_table(h, starts, results, weights, over, values, new):
+    """As `expect`, for a policy that mixes everywhere: results[k] is played with the probability weights[k, w], for k from
+    starts[m] to starts[m + 1].
+    """
+    total = np.empty(T)
+    change = 0.0
+    for m in range(T):
+        for w in range(T):
+            total[w] = 0.0
+        for k in range(starts[m], starts[m + 1]):
+            r = int(results[k])
+            x, y = (h, r) if r < T else (r - T, m)
+            for w in range(T):
+                total[w] -= weights[k, w] * values[x, y, w]
+        for w in range(T):
+            if not over[h, w, m]:
+                change = max(change, abs(total[w] - new[h, w, m]))
+                new[h, w, m] = total[w]
+    return change
+
+
+def spread(h, first, sizes, results, weights, over, now, then):
+    """Add to `then`, float64[T, T, T], how often each position comes next, where those of the House h come as often as `now`
+    says and the policy moves; `first` to `weights` as for `expect`.
+    """
+    often = np.empty(T)
+    for m in range(T):
+        # As in `expect`, what most waiting trios have in common is worked off for all of them at once.
+        start, size = first[m, T // 2], sizes[m, T // 2]
+        shared, total = 0, 0.0
+        for w in range(T):
+            alike = first[m, w] == start and sizes[m, w] == size
+            shared += alike
+            often[w] = now[h, w, m] if alike and not over[h, w, m] else 0.0
+            total += often[w]
+        common = shared > T // 4
+        if common and total > 0.0:
+            for k in range(start, start + size):
+                r, weight = int(results[k]), float(weights[k])
+                x, y = (h, r) if r < T else (r - T, m)
+                for w in range(T):
+                    then[x, y, w] += weight * often[w]
+        for w in range(T):
+            if over[h, w, m] or now[h, w, m] == 0.0 or (common and first[m, w] == start and sizes[m, w] == size):
+                continue
+            for k in range(first[m, w], first[m, w] + sizes[m, w]):
+                r = int(results[k])
+                x, y = (h, r) if r < T else (r - T, m)
+                then[x, y, w] += weights[k] * now[h, w, m]
+
+
+def spread_table(h, starts, results, weights, over, now, then):
+    """As `spread`, for a policy as `expect_table` takes it."""
+    often = np.empty(T)
+    for m in range(T):
+        total = 0.0
+        for w in range(T):
+            often[w] = 0.0 if over[h, w, m] else now[h, w, m]
+            total += often[w]
+        if total == 0.0:
+            continue
+        for k in range(starts[m], starts[m + 1]):
+            r = int(results[k])
+            x, y = (h, r) if r < T else (r - T, m)
+            for w in range(T):
+                then[x, y, w] += weights[k, w] * often[w]
+
+
 # ------------------------------------------------------------------------------------------------------------ policies
+
+
+def list_places(tables, h, lab, masks, chances, places, starts, results):
+    """Write results, int16[R], from starts[m] on, to starts[m + 1]: what can be done with the own trio m before the House h,
+    whatever is rolled; and places, int32[T, A]: which of these an action leads to, -1 where it is never legal.
+
+    starts is int32[T + 1]; lab (2 rows), masks and chances are scratch. Returns how many results there are; R must suffice.
+    """
+    at = np.empty(2 * T, np.int64)
+    size = 0
+    for m in range(T):
+        starts[m] = size
+        for r in range(2 * T):
+            at[r] = -1
+        for a in range(NUM_ACTIONS):
+            places[m, a] = -1
+        if m == h:
+            continue
+        place(lab[0], h, m, m)
+        chance(tables[0], lab[0], chances)
+        for f in range(FACES):
+            if chances[f] == 0.0:
+                continue
+            lab[0].roll = f
+            legal(tables[0], lab[0], masks, 0)
+            for a in range(NUM_ACTIONS):
+                if masks[0, a] and places[m, a] < 0:
+                    lab[1] = lab[0]
+                    apply(tables[0], lab[1], a)
+                    r = result(lab[1], h, 0)
+                    if at[r] < 0:
+                        at[r] = size
+                        results[size] = r
+                        size += 1
+                    places[m, a] = at[r]
+    starts[T] = size
+    return size
+
+
+def fill_table(rows, odds, likings, places, weights):
+    """Add a policy's moves in these rows (of `list_rows`) to weights, float32[R, T]; likings as for `list_weights`."""
+    for b in range(rows.shape[0]):
+        w, m = int(rows[b].trios[1]), int(rows[b].trios[0])
+        whole = 0.0
+        for a in range(NUM_ACTIONS):
+            whole += likings[b, a]
+        share = odds[b] / whole
+        for a in range(NUM_ACTIONS):
+            if likings[b, a] > 0.0:
+                weights[places[m, a], w] += share * likings[b, a]
 
 
 def list_rows(tables, over, h, low, high, chances, rows, odds, masks):
@@ -278,6 +396,11 @@ OUTER = (
     fill_ends,
     improve,
     expect,
+    expect_table,
+    spread,
+    spread_table,
+    list_places,
+    fill_table,
     list_rows,
     list_weights,
     like_greedy,

@@ -13,9 +13,9 @@ from __future__ import annotations
 import hashlib
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,8 @@ drivers = bind_drivers(rules, sweeps.INNER, sweeps.OUTER, [Path(sweeps.__file__)
 # Writes likings, float32[B, A], for rows (record[B], seat 0 to move) and masks (uint8[B, A]): how likely each action is played,
 # up to a factor for each row, and 0 where the mask is 0. It is called from several threads.
 Likings = Callable[[NDArray[Any], NDArray[np.uint8], NDArray[np.float32]], None]
+
+X = TypeVar("X")
 
 
 def solvable(game: Game) -> bool:
@@ -216,38 +218,122 @@ class Moves(NamedTuple):
     results: NDArray[np.int16]  # [R]
     weights: NDArray[np.float32]  # [R]
 
+    def expect(self, h: int, over: NDArray[np.uint8], values: NDArray[np.float64], new: NDArray[np.float64]) -> float:
+        """See `sweeps.expect`."""
+        return float(drivers.expect(h, *self, over, values, new))
 
-Policy = list[Moves]  # by House
+    def spread(self, h: int, over: NDArray[np.uint8], now: NDArray[np.float64], then: NDArray[np.float64]) -> None:
+        """See `sweeps.spread`."""
+        drivers.spread(h, *self, over, now, then)
+
+
+class Table(NamedTuple):
+    """The same for a policy that mixes everywhere, as numbers side by side; see `sweeps.expect_table`."""
+
+    starts: NDArray[np.int32]  # [T + 1], by own trio
+    results: NDArray[np.int16]  # [R]
+    weights: NDArray[np.float32]  # [R, T], by waiting trio
+
+    def expect(self, h: int, over: NDArray[np.uint8], values: NDArray[np.float64], new: NDArray[np.float64]) -> float:
+        """See `sweeps.expect_table`."""
+        return float(drivers.expect_table(h, *self, over, values, new))
+
+    def spread(self, h: int, over: NDArray[np.uint8], now: NDArray[np.float64], then: NDArray[np.float64]) -> None:
+        """See `sweeps.spread_table`."""
+        drivers.spread_table(h, *self, over, now, then)
+
+
+Policy = Sequence[Moves | Table]  # by House
+
+
+def _rolls(positions: Positions, h: int) -> Iterator[tuple[NDArray[Any], NDArray[np.float64], NDArray[np.uint8]]]:
+    """All that can be rolled in the positions of the House h, in batches: rows, odds and masks of `sweeps.list_rows`."""
+    game = positions.game
+    most = _OWN_TRIOS * T * FACES
+    rows, odds, chances = np.zeros(most, game.row_dtype), np.empty(most), np.zeros(FACES)
+    masks = np.empty((most, game.num_actions), np.uint8)
+    for low in range(0, T, _OWN_TRIOS):
+        high = min(low + _OWN_TRIOS, T)
+        n = drivers.list_rows(game.tables, positions.over, h, low, high, chances, rows, odds, masks)
+        yield rows[:n], odds[:n], masks[:n]
 
 
 def moves(positions: Positions, likings: Likings, h: int) -> Moves:
     """What is played in the positions of the House h, roll by roll, asked from `likings` in batches."""
-    game = positions.game
-    most = _OWN_TRIOS * T * FACES
-    rows, lab = np.zeros(most, game.row_dtype), np.zeros(1, game.row_dtype)
-    odds, chances = np.empty(most), np.zeros(FACES)
-    masks, liked = np.empty((most, game.num_actions), np.uint8), np.empty((most, game.num_actions), np.float32)
-    # All that is possible everywhere, were every list different: memory that is not written to costs nothing.
-    room = T * int(positions.first[h, -1, FACES] - positions.first[h, 0, 0])
-    results, weights = np.empty(room, np.int16), np.empty(room, np.float32)
-    first, sizes = np.zeros((T, T), np.int32), np.zeros((T, T), np.int16)
-    size = 0
-    for low in range(0, T, _OWN_TRIOS):
-        high = min(low + _OWN_TRIOS, T)
-        n = drivers.list_rows(game.tables, positions.over, h, low, high, chances, rows, odds, masks)
-        likings(rows[:n], masks[:n], liked[:n])
-        size = drivers.list_weights(game.tables, rows[:n], odds[:n], liked[:n], lab, first, sizes, results, weights, size)
-    return Moves(first, sizes, results[:size].copy(), weights[:size].copy())
+    writing = _MovesWriter(positions, h)
+    for rows, odds, masks in _rolls(positions, h):
+        liked = np.empty(masks.shape, np.float32)
+        likings(rows, masks, liked)
+        writing.add(rows, odds, liked)
+    return writing.moves()
+
+
+class _MovesWriter:
+    """Collects the moves of a policy in the positions of the House h."""
+
+    def __init__(self, positions: Positions, h: int) -> None:
+        self._tables, self._lab = positions.game.tables, np.zeros(1, positions.game.row_dtype)
+        # All that is possible everywhere, were every list different: memory that is not written to costs nothing.
+        room = T * int(positions.first[h, -1, FACES] - positions.first[h, 0, 0])
+        self._results, self._weights = np.empty(room, np.int16), np.empty(room, np.float32)
+        self._first, self._sizes = np.zeros((T, T), np.int32), np.zeros((T, T), np.int16)
+        self._size = 0
+
+    def add(self, rows: NDArray[Any], odds: NDArray[np.float64], likings: NDArray[np.float32]) -> None:
+        """A batch of `_rolls`."""
+        places = (self._first, self._sizes, self._results, self._weights)
+        self._size = drivers.list_weights(self._tables, rows, odds, likings, self._lab, *places, self._size)
+
+    def moves(self) -> Moves:
+        """What has been collected."""
+        return Moves(self._first, self._sizes, self._results[: self._size].copy(), self._weights[: self._size].copy())
 
 
 def policy(positions: Positions, likings: Likings, title: str) -> Policy:
     """What is played in all positions."""
-    found: list[Moves | None] = [None] * T
+    return _by_house(lambda h: moves(positions, likings, h), title)
+
+
+def network_moves(positions: Positions, logits: Likings, h: int) -> tuple[Moves, Table]:
+    """What a network plays in the positions of the House h: always the action of its highest logit, and by its probabilities.
+
+    `logits` writes the network's logits, very low for illegal actions. Rows of one legal action are not put to it.
+    """
+    game = positions.game
+    best = _MovesWriter(positions, h)
+    room = int(positions.first[h, -1, FACES] - positions.first[h, 0, 0])
+    places, starts = np.empty((T, game.num_actions), np.int32), np.empty(T + 1, np.int32)
+    results = np.empty(room, np.int16)
+    lab, mask, chances = np.zeros(2, game.row_dtype), np.zeros((1, game.num_actions), np.uint8), np.zeros(FACES)
+    size = drivers.list_places(game.tables, h, lab, mask, chances, places, starts, results)
+    sampled = Table(starts, results[:size].copy(), np.zeros((size, T), np.float32))
+    for rows, odds, masks in _rolls(positions, h):
+        liked = masks.astype(np.float32)
+        choice = np.flatnonzero(masks.sum(1, dtype=np.uint8) > 1)
+        answers = np.empty((len(choice), game.num_actions), np.float32)
+        logits(rows[choice], masks[choice], answers)
+        liked[choice] = 0.0
+        liked[choice, answers.argmax(1)] = 1.0
+        best.add(rows, odds, liked)
+        liked[choice] = np.exp(answers - answers.max(1, keepdims=True))
+        drivers.fill_table(rows, odds, liked, places, sampled.weights)
+    return best.moves(), sampled
+
+
+def network_policies(positions: Positions, logits: Likings, title: str) -> tuple[Policy, Policy]:
+    """What a network plays in all positions, in both ways; see `network_moves`."""
+    both = _by_house(lambda h: network_moves(positions, logits, h), title)
+    return [best for best, _ in both], [sampled for _, sampled in both]
+
+
+def _by_house(ask: Callable[[int], X], title: str) -> list[X]:
+    """What `ask` answers for each House, asked on all cores."""
+    found: list[X | None] = [None] * T
     asked: list[int] = []
 
     def run(part: slice) -> None:
         for h in range(T)[part]:
-            found[h] = moves(positions, likings, h)
+            found[h] = ask(h)
             asked.append(h)
             progress.reach(len(asked) / T)
 
@@ -326,7 +412,7 @@ def _sweep(positions: Positions, playing: Policy, values: NDArray[np.float64], n
     changes: list[float] = []
 
     def run(part: slice) -> None:
-        changes.extend(drivers.expect(h, *playing[h], positions.over, values, new) for h in range(T)[part])
+        changes.extend(playing[h].expect(h, positions.over, values, new) for h in range(T)[part])
 
     split(run, T, least=1)
     return max(changes)
