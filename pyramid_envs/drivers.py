@@ -223,10 +223,11 @@ def random_all(masks, seeds, actions):
                 break
             pick -= legal_here
             at += block
-        while pick >= masks[b, at]:
-            pick -= masks[b, at]
-            at += 1
-        actions[b] = at
+        skipped, seen = 0, 0  # within the block, without a branch that no processor can foresee
+        for a in range(at, min(at + block, size)):
+            seen += masks[b, a]
+            skipped += seen <= pick
+        actions[b] = at + skipped
 
 
 def greedy_all(tables, rows, masks, seeds, lab, scores, actions):

@@ -28,7 +28,7 @@ def cores() -> int:
 
 def split(run: Callable[[slice], None], count: int, least: int = _WORTH_A_THREAD) -> None:
     """Call ``run`` on slices that together are 0..count-1, side by side where each gets at least about `least`."""
-    parts = min(cores(), max(1, count // least))
+    parts = min(cores(), count // least) if count // least > 1 else 1  # `cores` is slow beside a step of one game
     if parts == 1:
         run(slice(0, count))
         return

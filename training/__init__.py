@@ -2,6 +2,7 @@
 
 train      self-play, made for these games: start here
 train_sb3  the familiar route: MaskablePPO of sb3-contrib
+train_rllib the distributed route: RLlib on a cluster of ray
 evaluate   how strong checkpoints and fixed agents are
 tournament ratings of any number of agents that all meet
 exploit    how much an opponent trained against one agent can gain

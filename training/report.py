@@ -97,7 +97,8 @@ def versions() -> dict[str, str]:
 def model_card(game: Game, config: Mapping[str, Any], results: Mapping[str, Any]) -> str:
     """The README of a checkpoint."""
     changed = {name: value for name, value in game.options.items() if value != game.card.resolve({})[name]}
-    keywords = "".join(f", {name}={value!r}" for name, value in changed.items())
+    literals = {name: json.dumps(value) if isinstance(value, str) else repr(value) for name, value in changed.items()}
+    call = ", ".join([f'"{game.name}"', *(f"{name}={literal}" for name, literal in literals.items())])
     lines = [
         "---",
         "library_name: pyramid-envs",
@@ -106,7 +107,7 @@ def model_card(game: Game, config: Mapping[str, Any], results: Mapping[str, Any]
         "",
         f"# {game.title}, {game.num_players} seats: an agent trained by `{config['trainer']}`",
         "",
-        f"It plays `pyramid_envs.make_game({game.name!r}{keywords})`, version {game.version} of the game, and nothing else:",
+        f"It plays `pyramid_envs.make_game({call})`, version {game.version} of the game, and nothing else:",
         "other options, versions or numbers of seats are refused. It has learned from "
         + f"{config['steps']:,} decisions in {config['minutes']:.1f} minutes on {config['hardware']}.",
         "",
@@ -114,7 +115,7 @@ def model_card(game: Game, config: Mapping[str, Any], results: Mapping[str, Any]
         "```python",
         "import pyramid_envs as pe",
         "",
-        f"game = pe.make_game({game.name!r}{keywords})",
+        f"game = pe.make_game({call})",
         'agent = pe.make_agent("this/folder", game)  # draws its actions with the probabilities that it has learned',
         "```",
         "",

@@ -1,0 +1,1 @@
+"""Games that others have too, on our core, for comparison; they are no part of the package."""
