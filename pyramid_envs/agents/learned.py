@@ -76,7 +76,7 @@ class LearnedAgent:
         logits = self.logits(observations, masks)[0].astype(np.float64)
         shares = np.exp(logits - logits.max())
         with torch.inference_mode():
-            value = float(self.network(torch.tensor(observations, device=self.device))[1][0])
+            value = float(self.network(torch.tensor(observations, device=self.device))[1][0].clamp(-1, 1))
         return Thought(int(self.act(rows, observations, masks, seats, seeds)[0]), shares / shares.sum(), value)
 
     def logits(self, observations: NDArray[np.int8], masks: NDArray[np.bool_]) -> NDArray[np.float32]:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pyramid_envs.agents import make_agent
-from pyramid_envs.errors import PlayError, PyramidError
+from pyramid_envs.errors import PlayError, PyramidError, RecordError
 from pyramid_envs.play import pictures, terminal
 from pyramid_envs.play.players import FIXED, Players, labels, lineup, plays
 from pyramid_envs.play.record import nth, open_to_append
@@ -53,8 +53,8 @@ def _play_parser() -> argparse.ArgumentParser:
         "--seats",
         nargs="+",
         metavar="PLAYER",
-        help="who plays each seat: human, random, greedy, mcts:N, optimal, or the folder of a checkpoint (default: human, and "
-        "greedy in all other seats)",
+        help="who plays each seat: human, random, greedy, mcts:N, optimal, pretrained, the folder of a checkpoint or "
+        "mcts:N@FOLDER (default: human, and greedy in all other seats)",
     )
     parser.add_argument(
         "--option", action="append", default=[], metavar="NAME=VALUE", help="an option of the game; may be given several times"
@@ -112,11 +112,15 @@ def play(given: argparse.Namespace) -> None:
     game = make_game(given.game, **_options(given))
     seats = _seats(given, game.num_players)
     # By their whole names; what they are called in the terminal may be shorter.
-    specs = {label: spec for label, spec in labels([*FIXED, *given.agents, *seats]).items() if label != HUMAN}
+    specs = {
+        label: spec
+        for label, spec in labels([*FIXED, *given.agents, *seats, *([given.hint] if given.hint else [])]).items()
+        if label != HUMAN
+    }
     called = {spec: label for label, spec in specs.items()} | {HUMAN: HUMAN}
     fitting = {label: spec for label, spec in specs.items() if spec not in FIXED or plays(spec, card(given.game))}
     advisors = Players(fitting, game)
-    for spec in {*seats, *given.agents} - {HUMAN}:
+    for spec in {*seats, *given.agents, given.hint or HUMAN} - {HUMAN}:
         make_agent(spec, game)  # tells why it cannot play here
     names = [called[spec] for spec in seats]
     adviser = given.hint or next((name for name in names if name != HUMAN), "greedy")
@@ -175,9 +179,13 @@ def _seats(given: argparse.Namespace, count: int) -> list[str]:
 
 def replay(given: argparse.Namespace) -> None:
     """A recorded game in the terminal, in the browser, or in pictures."""
-    if not 0 < given.seconds <= 60 or not 16 <= given.size <= 4096:
-        raise PlayError("a film shows each position for up to 60 seconds, and has 16 to 4096 pixels")
-    session = Session.of(nth(given.file, given.game))
+    if not 0.02 <= given.seconds <= 60 or not 16 <= given.size <= 4096:
+        raise PlayError("a film shows each position for 0.02 to 60 seconds, and has 16 to 4096 pixels")
+    record = nth(given.file, given.game)
+    try:
+        session = Session.of(record)
+    except RecordError as error:
+        raise RecordError(f"{given.file}, line {given.game}, {error}") from None
     course = session.course
     if given.seat is not None and given.seat not in range(course.game.num_players):
         raise PlayError(f"the game has the seats 0 to {course.game.num_players - 1}, not {given.seat}")

@@ -37,7 +37,7 @@ class Players(Mapping[str, Agent]):
 def labels(specs: Sequence[str]) -> dict[str, str]:
     """What the page calls the agents of the command line: by the last parts of their folders, never by whole paths."""
     found: dict[str, str] = {}
-    for spec in specs:
+    for spec in dict.fromkeys(specs):
         folder = checkpoint_in(spec)
         if folder is None:
             found[spec] = spec

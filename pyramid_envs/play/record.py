@@ -155,8 +155,8 @@ class Record:
             RecordError: if it holds none, with the reason.
         """
         try:
-            entries = json.loads(line)
-        except ValueError as error:
+            entries = json.loads(line.strip("\ufeff\r\n"))
+        except (ValueError, RecursionError) as error:
             raise RecordError(f"is damaged or cut off: {error}") from None
         if not isinstance(entries, dict) or "format" not in entries:
             raise RecordError("holds no recorded game")
@@ -167,6 +167,10 @@ class Record:
                 raise RecordError(f"lacks the entry {name!r}")
             if not _is(entries[name], kinds):
                 raise RecordError(f"has the entry {name!r} of {entries[name]!r}, which it cannot be")
+        if not 0 <= entries["episode"] < 2**63:
+            raise RecordError(f"has the episode {entries['episode']}, which no game can have")
+        if not all(text.isprintable() for text in (*(entries["agents"] or ()), *entries["actions"])):
+            raise RecordError("has characters in its texts that cannot be shown")
         unknown = entries.keys() - _ENTRIES.keys()
         if unknown:
             raise RecordError(f"has unknown entries: {', '.join(sorted(unknown))}")
@@ -200,6 +204,8 @@ class Record:
             RecordError: if it cannot be played again, or comes out differently.
         """
         course = Course(game or self.make_game(), self.seed, self.episode)
+        if self.agents is not None and len(self.agents) != course.game.num_players:
+            raise RecordError(f"names {len(self.agents)} agents, and the game has {course.game.num_players} seats")
         for ply, name in enumerate(self.actions):
             if course.over:
                 raise RecordError(f"goes on with {name!r} after {ply} actions, where the game was over")
@@ -263,14 +269,29 @@ def read(path: str | Path) -> Iterator[Record]:
     Raises:
         RecordError: naming the line, at the first one that holds no whole game; or if the file cannot be read.
     """
+    for number, line in _lines(path):
+        yield _parsed(path, number, line)
+
+
+def nth(path: str | Path, number: int) -> Record:
+    """The game of a line of a file, counted from 1; other lines may be damaged.
+
+    Raises:
+        RecordError: if there is none, or the line is damaged.
+    """
+    count = 0
+    for count, line in _lines(path):
+        if count == number:
+            return _parsed(path, number, line)
+    raise RecordError(f"{path} has the games 1 to {count}, not {number}")
+
+
+def _lines(path: str | Path) -> Iterator[tuple[int, str]]:
     number = 0
     try:
         with open(path, encoding="utf-8") as file:
             for number, line in enumerate(file, 1):
-                try:
-                    yield Record.from_line(line)
-                except RecordError as error:
-                    raise RecordError(f"{path}, line {number}, {error}") from None
+                yield number, line
     except OSError as error:
         raise RecordError(f"{path} cannot be read: {error}") from None
     except UnicodeDecodeError as error:
@@ -279,17 +300,11 @@ def read(path: str | Path) -> Iterator[Record]:
         raise RecordError(f"{path} holds no games")
 
 
-def nth(path: str | Path, number: int) -> Record:
-    """The game of a line of a file, counted from 1.
-
-    Raises:
-        RecordError: if there is none, or the line is damaged.
-    """
-    count = 0
-    for count, record in enumerate(read(path), 1):
-        if count == number:
-            return record
-    raise RecordError(f"{path} has the games 1 to {count}, not {number}")
+def _parsed(path: str | Path, number: int, line: str) -> Record:
+    try:
+        return Record.from_line(line)
+    except RecordError as error:
+        raise RecordError(f"{path}, line {number}, {error}") from None
 
 
 def append(path: str | Path, record: Record) -> None:

@@ -181,9 +181,10 @@ class Session:
         row, asked = self.course.rows[at], self._asked(at)
         think = getattr(agent, "think", None)
         thought = think(*asked) if think is not None else Thought(int(agent.act(*asked)[0]))
-        return Advice(
-            agent.name, thought.action, self.game.action_name(row, thought.action), thought.value, self._told(row, thought)
-        )
+        action = thought.action
+        if ply is None and thought.policy is not None and thought.policy[action] < thought.policy.max():
+            action = int(thought.policy.argmax())  # an agent that draws its actions advises the likeliest
+        return Advice(agent.name, action, self.game.action_name(row, action), thought.value, self._told(row, thought))
 
     def _told(self, row: Row, thought: Thought) -> list[dict[str, Any]]:
         found = []

@@ -124,7 +124,8 @@ def _decide(session: Session, seat: int, seen: int, advisors: Mapping[str, Agent
                     print("Taken back.")
                     return min(seen, session.course.ply)
                 case "hint":
-                    print(advice(session.advice(_advisor(advisors, rest.strip() or adviser))))
+                    name = rest.strip() or adviser
+                    print(advice(session.advice(_advisor(advisors, name))._replace(agent=name)))
                 case _:
                     session.act(seat, _meant(session, legal, f"{word} {rest}".strip()))
                     return seen

@@ -143,13 +143,18 @@ def hides(game_card: Card) -> bool:
 # ----------------------------------------------------------------------------------------------------------- the state
 
 
+def alone(session: Session, seats: tuple[int, ...]) -> bool:
+    """Whether all people of a game play on one device: others must not be surprised by what is taken back, or peeked at by it."""
+    return set(session.people) <= set(seats)
+
+
 def status(table: Table, seats: tuple[int, ...]) -> dict[str, Any]:
     """What everybody may know, told to a device that plays `seats`."""
     session = table.session
     course, game = session.course, session.game
     shown = {option["name"]: game.options[option["name"]] for option in described(game.card, ())["options"]}
     undo = []
-    for seat in seats:
+    for seat in seats if alone(session, seats) else ():
         try:
             session.undo_ply(seat)
         except PlayError:
@@ -289,6 +294,8 @@ class Server:
             if what == "act":
                 session.act(seat, asked["action"])
             elif what == "undo":
+                if not alone(session, seats):
+                    raise Refused(409, "Nothing can be taken back while people play on other devices.")
                 session.undo(seat)
             elif what == "reveal":
                 session.reveal()
@@ -493,6 +500,8 @@ def listen(server: Server, port: int) -> Any:
     Raises:
         PlayError: if the address cannot be had.
     """
+    if not 0 <= port <= 65535 or not server.host.isascii():
+        raise PlayError(f"{server.host}:{port} is no address; a --port is 0 to 65535, a --host an address or a name")
     family = socket.AF_INET6 if ":" in server.host else socket.AF_INET
     try:
         bound = socket.create_server((server.host, port), family=family)

@@ -292,3 +292,36 @@ def test_the_evaluation_records_its_games(file: Path, capsys: pytest.CaptureFixt
     assert [record.replay().over for record in read(file)] == [True] * 4
     with pytest.raises(SettingsError, match="plays no games"):
         main([*command, "--exact"])
+
+
+# ------------------------------------------------------------------------------------------------------- damaged by hand
+
+
+def damaged(line: str, **entries: Any) -> str:
+    return json.dumps({**json.loads(line), **entries})
+
+
+@pytest.mark.parametrize(
+    ("entries", "reason"),
+    [
+        ({"agents": ["x"]}, "names 1 agents, and the game has 2 seats"),
+        ({"agents": ["\u001b[31mred", "y"]}, "characters in its texts that cannot be shown"),
+        ({"episode": 10**30}, "which no game can have"),
+        ({"episode": -1}, "which no game can have"),
+    ],
+)
+def test_entries_that_no_game_can_have_are_refused_with_the_reason(entries: dict[str, Any], reason: str) -> None:
+    line = Course(pe.make_game("treehouse"), 0).record(["a", "b"]).to_line()
+    with pytest.raises(pe.RecordError, match=reason):
+        Record.from_line(damaged(line, **entries)).replay()
+
+
+def test_a_damaged_line_does_not_hide_the_others(tmp_path: Path) -> None:
+    whole = Course(pe.make_game("treehouse"), 0).record().to_line()
+    file = tmp_path / "games.jsonl"
+    file.write_text(f"{whole}\n{whole[:50]}\n[[[[\n{whole}\n", encoding="utf-8")
+    assert nth(file, 4).game == "treehouse"
+    with pytest.raises(pe.RecordError, match="line 2, is damaged or cut off"):
+        nth(file, 2)
+    with pytest.raises(pe.RecordError, match="damaged or cut off"):
+        Record.from_line("[" * 100_000)

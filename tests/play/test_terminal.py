@@ -198,7 +198,7 @@ def test_films_are_written(run: Run, tmp_path: Path, ending: str) -> None:
         (["--game", "9"], "has the games 1 to 2, not 9"),
         (["--seat", "7"], "the seats 0 to 1, not 7"),
         (["--film", "x.avi"], "ends in .gif or .mp4"),
-        (["--seconds", "0"], "up to 60 seconds"),
+        (["--seconds", "0"], "0.02 to 60 seconds"),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )

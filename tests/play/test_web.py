@@ -449,3 +449,17 @@ def test_a_server_listens_at_loopback_unless_told_otherwise_and_an_address_that_
 def test_the_page_is_part_of_the_package() -> None:
     static = Path(web.__file__).with_name("static")
     assert {path.name for path in static.iterdir()} == {"page.html", "page.js", "style.css", "icon.svg"}
+
+
+def test_nothing_is_taken_back_while_people_play_on_other_devices(device: Device, game: pe.Game) -> None:
+    token, links = device.begin(game.name, [HUMAN, *[LINK] * (game.num_players - 1)])
+    tokens = [token, *links]
+    seat = device.session(token).course.seat
+    device.change(tokens[seat], "act", seat=seat, action=played(game, seed=11).actions[0])
+    assert device.status(tokens[seat])["undo"] == []
+    assert "other devices" in device.change(tokens[seat], "undo", 409, seat=seat)["error"]
+
+
+def test_a_port_that_is_none_is_refused(server: web.Server) -> None:
+    with pytest.raises(pe.PlayError, match="a --port is 0 to 65535"):
+        web.listen(server, 99_999)
