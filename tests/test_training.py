@@ -156,9 +156,21 @@ def assert_same(one: Any, other: Any, where: str = "") -> None:
         assert one == other, where
 
 
-@pytest.mark.parametrize("further", [{}, {"magnet": 0.1, "magnet_every": 3}, {"options": {"num_players": 3, "max_plies": 20}}])
+@pytest.mark.parametrize(
+    "further",
+    [
+        {},
+        {"magnet": 0.1, "magnet_every": 3},
+        {"options": {"num_players": 3, "max_plies": 20}},
+        {"critic": "all", "options": {"num_players": 3}},
+        {"against": "greedy", "seat": 1},
+        {"imitate": "greedy", "imitate_steps": 3 * UPDATE},
+        {"network": "sparse", "hidden": [16, 8], "bfloat16": True},
+    ],
+    ids=["plain", "magnet", "three_seats", "critic", "against", "imitate", "sparse_bfloat16"],
+)
 def test_a_resumed_training_gives_the_same_numbers_as_an_uninterrupted_one(tmp_path, further):
-    whole = train(Settings(run=str(tmp_path / "whole"), total_steps=4 * UPDATE, **SMALL, **further))
+    whole = train(Settings(run=str(tmp_path / "whole"), total_steps=4 * UPDATE, **{**SMALL, **further}))
     half = tmp_path / "whole" / f"step_{2 * UPDATE:012d}"
     shutil.copytree(half, tmp_path / "resumed" / half.name)
     settings = Settings(**checkpoint.read_config(half)["settings"])
@@ -234,6 +246,10 @@ def error_of(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
         (["--network", "transformer"], ["'transformer'", "mlp"]),
         (["--network", "conv"], ["conv"]),
         (["--plies", "2"], ["plies"]),
+        (["--critic", "both"], ["critic must be own or all"]),
+        (["--seat", "1"], ["set against too"]),
+        (["--against", "greedy", "--seat", "2"], ["seats 0 to 1, not 2"]),
+        (["--start", "no/such/run"], ["no folder no/such/run"]),
         (["--resume", "no/such/run"], ["no folder no/such/run"]),
         (["--config", "no/such.yaml"], ["no/such.yaml"]),
         (["--hidden", "[a]"], ["hidden"]),
@@ -317,6 +333,18 @@ def test_drawn_actions_are_legal_and_have_their_probabilities():
         shares = torch.bincount(draws[:, row], minlength=40) / len(draws)
         assert (shares[~masks[row]] == 0).all()
         torch.testing.assert_close(shares, policy[row], atol=0.015, rtol=0)
+
+
+def test_imitation_plays_like_its_teacher_and_a_training_can_start_from_a_checkpoint(tmp_path):
+    settings = {**SMALL, "num_games": 256, "hidden": [64], "save_every": 1000}
+    steps = 30 * 256 * SMALL["plies"]
+    taught = train(Settings(run=str(tmp_path / "taught"), total_steps=steps, imitate="greedy", imitate_steps=steps, **settings))
+    game = pe.make_game("treehouse")
+    match = play_match(game, LearnedAgent.load(taught, game, deterministic=True), pe.make_agent("random", game), 400, seed=5)
+    assert match.win_rate.low > 0.7
+    begun = train(Settings(run=str(tmp_path / "begun"), start=str(taught), total_steps=UPDATE, learning_rate=0.0, **SMALL))
+    for name, tensor in checkpoint.load_network(begun, game).state_dict().items():
+        torch.testing.assert_close(tensor, checkpoint.load_network(taught, game).state_dict()[name])
 
 
 def test_a_strong_magnet_holds_the_policy_and_entropy_keeps_it_varied(tmp_path):
