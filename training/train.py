@@ -120,7 +120,7 @@ class Settings:
     """What the value that advantages are taken from looks at: own (the network's value of what the seat sees), or all (a network
     for training only, that sees what all seats see)."""
     bfloat16: bool = False
-    """Whether the network computes in bfloat16 where that is sound: on recent processors twice as fast for a conv."""
+    """Whether the network computes in bfloat16 where that is sound; faster on processors that have instructions for it."""
 
     learning_rate: float = 3e-3
     """Adam's step size at the start."""
