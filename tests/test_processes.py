@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -30,12 +31,14 @@ SMALL: dict[str, Any] = {
 }
 
 
+def two_processes(*arguments: str) -> list[str]:
+    """The command line of torchrun with these arguments."""
+    return [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", *arguments]
+
+
 def torchrun(*arguments: str) -> list[str]:
-    """The command line of two processes."""
-    return [
-        *(sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"),
-        *("-m", "--", "training.train", *arguments),
-    ]
+    """The command line of two processes that train."""
+    return two_processes("-m", "--", "training.train", *arguments)
 
 
 def flags(run: Path, **settings: Any) -> list[str]:
@@ -76,6 +79,23 @@ def test_an_interrupt_saves_what_two_processes_have_learned(tmp_path: Path) -> N
     assert process.returncode != 0
     assert f"--resume {run}" in output, errors
     assert checkpoint.read_config(checkpoint.find(run))["steps"] > 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at the threads of a process as Linux lists them")
+def test_threads_of_the_group_end_with_the_training(tmp_path: Path) -> None:
+    """One that still ran as Python ends would now and then abort the process."""
+    script = tmp_path / "train_and_look.py"
+    script.write_text(
+        "import pathlib, sys\n"
+        "from training.train import Settings, train\n"
+        f"train(Settings(run=sys.argv[1], total_steps={UPDATE}, **{SMALL}))\n"
+        "threads = [(task / 'comm').read_text().strip() for task in pathlib.Path('/proc/self/task').iterdir()]\n"
+        "assert not [name for name in threads if 'gloo' in name], threads\n"
+    )
+    command = two_processes(str(script), str(tmp_path / "run"))
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    finished = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert finished.returncode == 0, finished.stderr
 
 
 def test_games_that_cannot_be_shared_out_are_refused() -> None:

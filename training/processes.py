@@ -38,6 +38,10 @@ class Processes:
         self.on_this_machine = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
         self._device = device
         if self.size > 1 and not distributed.is_initialized():
+            # Optimizers load this module at their first step, and its functions then keep the group that there is as a default:
+            # the group would outlive `part`, and its threads, still running as Python ends, would now and then abort the process.
+            import torch.distributed.nn  # noqa: F401
+
             distributed.init_process_group("nccl" if device.type == "cuda" else "gloo")
 
     def part(self) -> None:
