@@ -139,7 +139,8 @@ class Batch:
         """uint64[G]: the random keys of these games for a purpose of `pyramid_envs.rng`, for this ply or for the whole game."""
         games = self._places(games)
         keys = np.empty(len(games), np.uint64)
-        self.game.drivers.stream_keys(self._clocks, games, purpose, by_ply, keys)
+        drivers = self.game.drivers
+        split(lambda part: drivers.stream_keys(self._clocks, games[part], purpose, by_ply, keys[part]), len(games))
         return keys
 
     def observe(self, seats: NDArray[np.int64], games: NDArray[np.int64] | None = None, final: bool = False) -> NDArray[np.int8]:

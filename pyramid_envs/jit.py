@@ -141,11 +141,12 @@ def bind(
         function = bound(template)
         function.__module__ = template.__module__
         function.__qualname__ = f"{template.__qualname__}-{sources}"
-        setattr(drivers, template.__name__, _cached(function))
+        setattr(drivers, template.__name__, cached(function))
     return drivers
 
 
-def _cached(function: python_types.FunctionType) -> Callable[..., Any]:
+def cached(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A loop that Python calls: compiled on first call, cached on disk, run without the interpreter's lock."""
     try:
         return numba.njit(cache=True, nogil=True)(function)
     except RuntimeError:  # no folder to write the cache to: a read-only installation without a home

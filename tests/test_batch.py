@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import pickle
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -316,6 +318,29 @@ def test_an_error_in_a_thread_reaches_the_caller(monkeypatch: pytest.MonkeyPatch
 
     with pytest.raises(KeyError, match="the second part"):
         threads.split(run, 100, 8)
+
+
+def test_calls_close_together_far_apart_and_from_several_threads_are_all_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads that look out for the next call, that have gone to sleep, or that somebody else uses."""
+    monkeypatch.setattr(threads, "cores", lambda: 3)
+
+    def many(pauses: Sequence[float]) -> None:
+        for pause in pauses:
+            done = np.zeros(30, np.int64)
+
+            def run(part: slice, done: Any = done, pause: float = pause) -> None:
+                if part.start == 20:
+                    time.sleep(pause)
+                done[part] += 1
+
+            threads.split(run, 30, 8)
+            assert (done == 1).all()
+            time.sleep(pause)
+
+    with ThreadPoolExecutor(3) as pool:
+        callers = [pool.submit(many, ([0] * 100 + [0.0001] * 10 + [0.002] * 3) * 5) for _ in range(3)]
+        for caller in callers:
+            caller.result(timeout=60)
 
 
 # ---------------------------------------------------------------------------------------------------- seeds and streams
