@@ -254,6 +254,18 @@ def greedy_all(tables, rows, masks, seeds, lab, scores, actions):
                 pick -= 1
 
 
+def advise_all(tables, rows, masks, lab, scores, advice):
+    """Write advice[b, a]: 1 for the legal actions that `greedy_all` draws from, else 0; `scores` is scratch, float64[1, A]."""
+    for b in range(rows.shape[0]):
+        greedy(tables[0], rows[b], lab, scores, 0)
+        best = -np.inf
+        for a in range(masks.shape[1]):
+            if masks[b, a]:
+                best = max(best, scores[0, a])
+        for a in range(masks.shape[1]):
+            advice[b, a] = masks[b, a] and scores[0, a] == best
+
+
 OUTER = (
     start,
     seat_to_move,
@@ -274,4 +286,5 @@ OUTER = (
     stream_keys,
     random_all,
     greedy_all,
+    advise_all,
 )

@@ -19,6 +19,7 @@ torch = pytest.importorskip("torch")
 import pyramid_envs as pe
 from pyramid_envs import rng
 from pyramid_envs.agents import checkpoint
+from pyramid_envs.agents.fixed import GreedyAgent
 from pyramid_envs.agents.learned import LearnedAgent
 from pyramid_envs.agents.networks import build, default_kind, initialise
 
@@ -344,6 +345,30 @@ def test_drawn_actions_have_the_networks_probabilities(treehouse):
     best = LearnedAgent(agent.network, treehouse, deterministic=True)
     chosen = best.act(batch.rows, batch.observations, batch.masks, batch.seats, batch.keys(rng.MOVE))
     np.testing.assert_array_equal(chosen, policy.argmax(1))
+
+
+@pytest.mark.parametrize("kind", ["mlp", "sparse"])
+def test_an_advised_network_begins_by_playing_as_greedy_does(game, kind):
+    batch = positions(game, 64)
+    network = build({"kind": kind, "hidden": [8], "advised": True}, game.observation_shape, game.num_actions)
+    initialise(network, torch.Generator().manual_seed(1))
+    agent = LearnedAgent(network, game, deterministic=True)
+    actions = agent.act(batch.rows, batch.observations, batch.masks, batch.seats, batch.keys(rng.MOVE))
+    assert GreedyAgent(game).advise(batch.rows, batch.masks)[np.arange(64), actions].all()
+
+
+@pytest.mark.parametrize("kind", ["mlp", "sparse"])
+def test_an_advised_network_sees_the_advice_and_learns_how_much_it_is_worth(treehouse, kind):
+    batch = positions(treehouse, 4)
+    network = build({"kind": kind, "hidden": [8], "advised": True}, treehouse.observation_shape, treehouse.num_actions)
+    advice = np.eye(treehouse.num_actions, dtype=np.int8)[[3, 5, 7, 9]]
+    seen = torch.from_numpy(np.concatenate([batch.observations, advice], 1))
+    with_advice, value = network(seen)
+    without, other_value = network(torch.from_numpy(np.concatenate([batch.observations, 0 * advice], 1)))
+    assert not torch.equal(value, other_value)
+    network.advice.weight.data.zero_()
+    torch.testing.assert_close(with_advice - network(seen)[0], 4.0 * torch.from_numpy(advice))
+    assert not torch.equal(network(seen)[0], without)
 
 
 @pytest.mark.parametrize("kind", ["mlp", "conv"])

@@ -166,8 +166,9 @@ def assert_same(one: Any, other: Any, where: str = "") -> None:
         {"against": "greedy", "seat": 1},
         {"imitate": "greedy", "imitate_steps": 3 * UPDATE},
         {"network": "sparse", "hidden": [16, 8], "bfloat16": True},
+        {"advised": True, "critic": "all", "magnet": 0.1},
     ],
-    ids=["plain", "magnet", "three_seats", "critic", "against", "imitate", "sparse_bfloat16"],
+    ids=["plain", "magnet", "three_seats", "critic", "against", "imitate", "sparse_bfloat16", "advised"],
 )
 def test_a_resumed_training_gives_the_same_numbers_as_an_uninterrupted_one(tmp_path, further):
     whole = train(Settings(run=str(tmp_path / "whole"), total_steps=4 * UPDATE, **{**SMALL, **further}))
@@ -245,6 +246,7 @@ def error_of(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
         (["--num_games", "0"], ["num_games", "at least 1"]),
         (["--network", "transformer"], ["'transformer'", "mlp"]),
         (["--network", "conv"], ["conv"]),
+        (["--game", "trellis", "--advised", "true"], ["only an mlp", "can be advised"]),
         (["--plies", "2"], ["plies"]),
         (["--critic", "both"], ["critic must be own or all"]),
         (["--seat", "1"], ["set against too"]),

@@ -114,7 +114,8 @@ def _policies(
         observations = np.empty((len(rows), *game.observation_shape), np.int8)
         everyone, first_seats = np.arange(len(rows)), np.zeros(len(rows), np.int64)
         game.drivers.observe_all(game.tables, rows, everyone, first_seats, observations)
-        out[:] = agent.logits(observations, masks.view(np.bool_))
+        legal = masks.view(np.bool_)
+        out[:] = agent.logits(agent.inputs(rows, observations, legal), legal)
 
     def liking(way: Callable[[NDArray[np.float32]], NDArray[np.float64]]) -> Likings:
         def likings(rows: NDArray[Any], masks: NDArray[np.uint8], out: NDArray[np.float32]) -> None:
@@ -198,7 +199,7 @@ def _tree(name: str, game: Game, agent: LearnedAgent | None) -> list[dict[str, A
     if agent is None:
         policies = {"fixed": tree.like_all() if name == "random" else tree.like_greedy()}
     else:
-        logits = agent.logits(tree.observations, tree.masks)
+        logits = agent.logits(agent.inputs(tree.rows, tree.observations, tree.masks), tree.masks)
         policies = {play: way(logits) for play, way in _WAYS.items()}
     found = []
     for play, policy in policies.items():

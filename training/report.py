@@ -98,6 +98,7 @@ def model_card(game: Game, config: Mapping[str, Any], results: Mapping[str, Any]
     """The README of a checkpoint."""
     changed = {name: value for name, value in game.options.items() if value != game.card.resolve({})[name]}
     literals = {name: json.dumps(value) if isinstance(value, str) else repr(value) for name, value in changed.items()}
+    advised = bool(config["network"].get("advised"))
     call = ", ".join([f'"{game.name}"', *(f"{name}={literal}" for name, literal in literals.items())])
     lines = [
         "---",
@@ -145,6 +146,7 @@ def model_card(game: Game, config: Mapping[str, Any], results: Mapping[str, Any]
         "## Limits",
         "It has met itself and the agents named above, and no people. Its value is an estimate for positions in which it is to",
         "move, between agents of its own kind.",
+        *(["Its network is advised: it also looks at what the fixed agent `greedy` would play, whenever it decides."] * advised),
         "",
     ]
     return "\n".join(lines)

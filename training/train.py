@@ -53,8 +53,9 @@ from tqdm import tqdm
 import pyramid_envs as pe
 from pyramid_envs import rng
 from pyramid_envs.agents import checkpoint
+from pyramid_envs.agents.fixed import GreedyAgent
 from pyramid_envs.agents.learned import LearnedAgent
-from pyramid_envs.agents.networks import build, default_kind, initialise, mask_logits
+from pyramid_envs.agents.networks import build, default_kind, initialise, inputs, mask_logits
 from pyramid_envs.evaluation import Match, play_match
 from pyramid_envs.threads import cores
 from training import report
@@ -112,6 +113,8 @@ class Settings:
     """Layers of an mlp, sparse or not."""
     separate_value: bool = False
     """Whether the value of an mlp has layers of its own."""
+    advised: bool = False
+    """Whether an mlp, sparse or not, also looks at what greedy would play, and begins by playing much as it does."""
     channels: int = 64
     """Planes of every layer of a conv."""
     blocks: int = 4
@@ -205,12 +208,15 @@ def train(settings: Settings, resume: Path | None = None) -> Path:
 
     kind = default_kind(game.observation_shape) if settings.network == "auto" else settings.network
     sizes = {"mlp": ("hidden", "separate_value"), "sparse": ("hidden",), "conv": ("channels", "blocks")}.get(kind, ())
-    network_config = {"kind": kind, **{name: getattr(settings, name) for name in sizes}}
+    if settings.advised and kind == "conv":
+        raise SettingsError("only an mlp, sparse or not, can be advised: set network to mlp or sparse")
+    critic_config = {"kind": kind, **{name: getattr(settings, name) for name in sizes}}
+    network_config = {**critic_config, "advised": True} if settings.advised else critic_config
     num_views = num_seats if settings.critic == "all" else 0
     views_shape = (num_views * game.observation_shape[0], *game.observation_shape[1:])
     try:
         network = build(network_config, game.observation_shape, game.num_actions)
-        critic = build(network_config, views_shape, 1) if num_views else None
+        critic = build(critic_config, views_shape, 1) if num_views else None
     except ValueError as error:
         raise SettingsError(str(error)) from None
     # Weights and the order of learning come from one generator, on the CPU; actions from another, where the network is.
@@ -232,7 +238,9 @@ def train(settings: Settings, resume: Path | None = None) -> Path:
 
     # A rollout. The first rows, one for each seat, hold the decisions that wait from the rollout before (see training.streams).
     rows = num_seats + settings.plies
-    observations = torch.zeros((rows, num_games, *game.observation_shape), dtype=torch.int8, device=device)
+    greedy = GreedyAgent(game)
+    inputs_shape = inputs(network, greedy, batch.rows[:1], batch.observations[:1], batch.masks[:1]).shape[1:]
+    observations = torch.zeros((rows, num_games, *inputs_shape), dtype=torch.int8, device=device)
     masks = torch.zeros((rows, num_games, game.num_actions), dtype=torch.bool, device=device)
     actions = torch.zeros((rows, num_games), dtype=torch.int64, device=device)
     log_probs = torch.zeros((rows, num_games), device=device)
@@ -354,13 +362,14 @@ def train(settings: Settings, resume: Path | None = None) -> Path:
             lengths: list[np.ndarray[Any, Any]] = []
             with torch.inference_mode():
                 for t in range(num_seats, rows):
-                    observations[t].copy_(torch.from_numpy(batch.observations))
+                    seen = inputs(network, greedy, batch.rows, batch.observations, batch.masks)
+                    observations[t].copy_(torch.from_numpy(seen))
                     masks[t].copy_(torch.from_numpy(batch.masks))
                     seats[t] = batch.seats
                     logits, values[t] = compute(network, observations[t])
                     if critic is not None:
-                        seen = [batch.observe((batch.seats + k) % num_seats) for k in range(num_seats)]
-                        views[t].copy_(torch.from_numpy(np.concatenate(seen, 1)))
+                        all_seen = [batch.observe((batch.seats + k) % num_seats) for k in range(num_seats)]
+                        views[t].copy_(torch.from_numpy(np.concatenate(all_seen, 1)))
                         values[t] = compute(critic, views[t])[1]
                     logits = mask_logits(logits, masks[t])
                     log_policy = torch.log_softmax(logits, 1)

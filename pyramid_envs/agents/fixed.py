@@ -73,3 +73,16 @@ class GreedyAgent:
 
         split(run, len(masks))
         return actions
+
+    def advise(self, rows: NDArray[Any], masks: NDArray[np.bool_]) -> NDArray[np.int8]:
+        """int8[B, A]: 1 for every action that it might play, else 0."""
+        advice = np.empty(masks.shape, np.int8)
+        bits = masks.view(np.uint8)
+
+        def run(part: slice) -> None:
+            lab = np.zeros(8, self.game.row_dtype)
+            scores = np.empty((1, self.game.num_actions))
+            self.game.drivers.advise_all(self.game.tables, rows[part], bits[part], lab, scores, advice[part])
+
+        split(run, len(masks))
+        return advice

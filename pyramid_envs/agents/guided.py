@@ -27,8 +27,9 @@ from numpy.typing import NDArray
 
 from pyramid_envs import jit
 from pyramid_envs.agents import Thought, checkpoint, mcts
+from pyramid_envs.agents.fixed import GreedyAgent
 from pyramid_envs.agents.mcts import NODE, TREE_PLIES, choose, find, information_set, most_tried, payoff_range
-from pyramid_envs.agents.networks import mask_logits
+from pyramid_envs.agents.networks import inputs, mask_logits
 from pyramid_envs.agents.torch_extra import nn, torch
 from pyramid_envs.drivers import settle, write_views
 from pyramid_envs.errors import AgentError
@@ -232,6 +233,7 @@ class GuidedAgent:
         self.simulations = simulations
         self.name = name
         self.device = torch.device(device)
+        self._greedy = GreedyAgent(game)
 
     @classmethod
     def load(cls, folder: str | Path, game: Game, simulations: int, device: str = "cpu") -> GuidedAgent:
@@ -334,7 +336,7 @@ class GuidedAgent:
                 seats = np.empty(len(which), np.int64)
                 going = np.empty(len(which), np.bool_)
                 drivers.look(game.tables, lab, which, masks, observations, seats)
-                policy, values = self._ask(observations, masks.view(np.bool_))
+                policy, values = self._ask(lab[which], observations, masks.view(np.bool_))
                 if ply == 0:
                     shared.grow(at_once, which, trips, policy, masks, priors)
                 shared.note(which, trips, seats, values, outcomes, going)
@@ -348,14 +350,17 @@ class GuidedAgent:
         shared.decide(tries, totals, actions)
         return tries[:, 0], totals[:, 0]
 
-    def _ask(self, observations: NDArray[np.int8], masks: NDArray[np.bool_]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    def _ask(
+        self, rows: NDArray[Any], observations: NDArray[np.int8], masks: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """The network's probabilities of the legal actions, float32[G, A], and its values, float32[G]."""
         policy = np.empty(masks.shape, np.float32)
         values = np.empty(len(masks), np.float32)
+        seen = inputs(self.network, self._greedy, rows, observations, masks)
         with torch.inference_mode():
             for low in range(0, len(masks), CHUNK):
                 part = slice(low, low + CHUNK)
-                logits, value = self.network(torch.from_numpy(observations[part]).to(self.device))
+                logits, value = self.network(torch.from_numpy(seen[part]).to(self.device))
                 legal = torch.from_numpy(masks[part]).to(self.device)
                 policy[part] = torch.softmax(mask_logits(logits, legal), 1).cpu().numpy()
                 values[part] = value.cpu().numpy()

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyramid_envs.agents import Thought, checkpoint
-from pyramid_envs.agents.networks import mask_logits
+from pyramid_envs.agents.fixed import GreedyAgent
+from pyramid_envs.agents.networks import inputs, mask_logits
 from pyramid_envs.agents.torch_extra import nn, torch
 from pyramid_envs.game import Game
 
@@ -17,7 +18,7 @@ _CHUNK = 8192  # rows that go through the network at once: more only costs memor
 
 
 class LearnedAgent:
-    """Plays by a network, from observations and masks alone.
+    """Plays by a network, from observations and masks, and what `greedy` would play if the network looks at that too.
 
     Args:
         network: observations to logits and values, of `pyramid_envs.agents.networks`; it is used, not copied.
@@ -33,6 +34,7 @@ class LearnedAgent:
         self.network = network
         self.game = game
         self.name = name
+        self._greedy = GreedyAgent(game)
         self.deterministic = deterministic
         self.device = torch.device(device)
 
@@ -56,10 +58,11 @@ class LearnedAgent:
         seeds: NDArray[np.uint64],
     ) -> NDArray[np.int64]:
         """See `pyramid_envs.agents.Agent`."""
+        logits = self.logits(self.inputs(rows, observations, masks), masks)
         if self.deterministic:
-            return self.logits(observations, masks).argmax(1)
+            return logits.argmax(1)
         # One uniform number for each row, from its seed, picks along the row's cumulated probabilities.
-        logits = self.logits(observations, masks).astype(np.float64)
+        logits = logits.astype(np.float64)
         cumulated = np.exp(logits - logits.max(1, keepdims=True)).cumsum(1)
         thresholds = (seeds >> np.uint64(11)) * 2.0**-53 * cumulated[:, -1]
         return np.asarray((cumulated > thresholds[:, None]).argmax(1))
@@ -73,18 +76,23 @@ class LearnedAgent:
         seeds: NDArray[np.uint64],
     ) -> Thought:
         """The policy is the network's probabilities, the value what it expects."""
-        logits = self.logits(observations, masks)[0].astype(np.float64)
+        seen = self.inputs(rows, observations, masks)
+        logits = self.logits(seen, masks)[0].astype(np.float64)
         shares = np.exp(logits - logits.max())
         with torch.inference_mode():
-            value = float(self.network(torch.tensor(observations, device=self.device))[1][0].clamp(-1, 1))
+            value = float(self.network(torch.tensor(seen, device=self.device))[1][0].clamp(-1, 1))
         return Thought(int(self.act(rows, observations, masks, seats, seeds)[0]), shares / shares.sum(), value)
 
-    def logits(self, observations: NDArray[np.int8], masks: NDArray[np.bool_]) -> NDArray[np.float32]:
-        """float32[B, A]: the network's logits, -1e9 for illegal actions."""
+    def inputs(self, rows: NDArray[Any], observations: NDArray[np.int8], masks: NDArray[np.bool_]) -> NDArray[np.int8]:
+        """What the network looks at; see `pyramid_envs.agents.networks.inputs`."""
+        return inputs(self.network, self._greedy, rows, observations, masks)
+
+    def logits(self, seen: NDArray[np.int8], masks: NDArray[np.bool_]) -> NDArray[np.float32]:
+        """float32[B, A]: the logits of a network that looks at `seen`, -1e9 for illegal actions."""
         out = np.empty(masks.shape, np.float32)
         with torch.inference_mode():
             for low in range(0, len(masks), _CHUNK):
                 part = slice(low, low + _CHUNK)
-                logits, _ = self.network(torch.tensor(observations[part], device=self.device))
+                logits, _ = self.network(torch.tensor(seen[part], device=self.device))
                 out[part] = mask_logits(logits, torch.tensor(masks[part], device=self.device)).cpu().numpy()
         return out

@@ -1,6 +1,6 @@
 """The networks that learned agents play with: observation in, logits of the actions and a value out.
 
-Letters: B batch, A actions.
+Letters: B batch, A actions, F entries of an observation.
 """
 
 from __future__ import annotations
@@ -9,11 +9,36 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from pyramid_envs.agents.fixed import GreedyAgent
 from pyramid_envs.agents.torch_extra import nn, torch
 
 Tensor = torch.Tensor
 
 ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "tanh": nn.Tanh}
+
+
+class Advice(nn.Module):
+    """What a network makes of the advice of the agent `greedy`.
+
+    An advised network looks at [B, F + A] entries: the flattened observation, and behind it 1 for each action that greedy might
+    play, else 0 (`inputs` puts them together). Its layers see both, and the actions' logits are raised besides by a weight that
+    is learned; so it begins by playing much as greedy does, and learns where not to.
+
+    Args:
+        num_actions: A.
+    """
+
+    def __init__(self, num_actions: int) -> None:
+        super().__init__()
+        self.num_actions = num_actions
+        self.weight = nn.Parameter(torch.tensor(4.0))
+
+    def forward(self, logits: Tensor, entries: Tensor) -> Tensor:
+        """The logits, float[B, A], raised where entries [B, F + A] advise it."""
+        return logits + self.weight * entries[:, -self.num_actions :]
 
 
 class MLP(nn.Module):
@@ -25,6 +50,7 @@ class MLP(nn.Module):
         hidden: the sizes of the layers.
         activation: relu or tanh.
         separate_value: whether the value has layers of its own, of the same sizes.
+        advised: see `Advice`.
     """
 
     def __init__(
@@ -34,9 +60,11 @@ class MLP(nn.Module):
         hidden: Sequence[int] = (256, 256),
         activation: str = "relu",
         separate_value: bool = False,
+        advised: bool = False,
     ) -> None:
         super().__init__()
-        sizes = [int(torch.Size(observation_shape).numel()), *hidden]
+        self.advice = Advice(num_actions) if advised else None
+        sizes = [int(torch.Size(observation_shape).numel()) + num_actions * advised, *hidden]
         self.trunk = _layers(sizes, ACTIVATIONS[activation])
         self.value_trunk = _layers(sizes, ACTIVATIONS[activation]) if separate_value else None
         self.policy_head = nn.Linear(sizes[-1], num_actions)
@@ -47,7 +75,7 @@ class MLP(nn.Module):
         features = observations.flatten(1).to(self.policy_head.weight.dtype)
         hidden = self.trunk(features)
         value_hidden = hidden if self.value_trunk is None else self.value_trunk(features)
-        return self.policy_head(hidden), self.value_head(value_hidden).squeeze(1)
+        return _advised(self.advice, self.policy_head(hidden), features), self.value_head(value_hidden).squeeze(1)
 
 
 class SparseMLP(nn.Module):
@@ -57,11 +85,15 @@ class SparseMLP(nn.Module):
         observation_shape: of one observation.
         num_actions: A.
         hidden: the sizes of the layers.
+        advised: see `Advice`.
     """
 
-    def __init__(self, observation_shape: Sequence[int], num_actions: int, hidden: Sequence[int] = (64, 128)) -> None:
+    def __init__(
+        self, observation_shape: Sequence[int], num_actions: int, hidden: Sequence[int] = (64, 128), advised: bool = False
+    ) -> None:
         super().__init__()
-        num_entries = int(torch.Size(observation_shape).numel())
+        self.advice = Advice(num_actions) if advised else None
+        num_entries = int(torch.Size(observation_shape).numel()) + num_actions * advised
         self.first = nn.EmbeddingBag(num_entries, hidden[0], mode="sum")
         self.first_bias = nn.Parameter(torch.zeros(hidden[0]))
         self.trunk = _layers(hidden, ACTIVATIONS["relu"])
@@ -76,7 +108,7 @@ class SparseMLP(nn.Module):
         numbers = flat[rows, entries].to(self.first_bias.dtype)
         features = self.first(entries, counts.cumsum(0) - counts, per_sample_weights=numbers) + self.first_bias
         hidden = self.trunk(torch.relu(features))
-        return self.policy_head(hidden), self.value_head(hidden).squeeze(1)
+        return _advised(self.advice, self.policy_head(hidden), flat), self.value_head(hidden).squeeze(1)
 
 
 class Conv(nn.Module):
@@ -143,6 +175,28 @@ def build(config: Mapping[str, Any], observation_shape: Sequence[int], num_actio
         ) from None
 
 
+def is_advised(network: nn.Module) -> bool:
+    """Whether a network looks at greedy's advice besides the observation."""
+    return getattr(network, "advice", None) is not None
+
+
+def inputs(
+    network: nn.Module, greedy: GreedyAgent, rows: NDArray[Any], observations: NDArray[np.int8], masks: NDArray[np.bool_]
+) -> NDArray[np.int8]:
+    """What a network looks at: int8[B, *observation_shape], or int8[B, F + A] if it is advised.
+
+    Args:
+        network: which looks.
+        greedy: of the game.
+        rows: [B], the positions.
+        observations: int8[B, *observation_shape], of the seats to move.
+        masks: bool[B, A], what those may do.
+    """
+    if not is_advised(network):
+        return observations
+    return np.concatenate([observations.reshape(len(rows), -1), greedy.advise(rows, masks)], 1)
+
+
 def mask_logits(logits: Tensor, masks: Tensor) -> Tensor:
     """Logits with those of illegal actions so low that their probability is 0, yet finite: times it they are 0, not NaN."""
     return logits.masked_fill(~masks, -1e9)
@@ -157,6 +211,10 @@ def initialise(network: nn.Module, generator: torch.Generator) -> None:
             nn.init.zeros_(module.bias)  # type: ignore[arg-type]
         elif isinstance(module, nn.EmbeddingBag):
             nn.init.normal_(module.weight, std=0.1, generator=generator)  # as if a hundred entries were not 0
+
+
+def _advised(advice: Advice | None, logits: Tensor, entries: Tensor) -> Tensor:
+    return logits if advice is None else advice(logits, entries)
 
 
 def _layers(sizes: Sequence[int], activation: type[nn.Module]) -> nn.Sequential:

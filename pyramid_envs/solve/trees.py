@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pyramid_envs.agents.fixed import GreedyAgent
 from pyramid_envs.envs.openspiel import PREFIX, OpenSpielState, pyspiel, register
 from pyramid_envs.errors import PyramidError
 from pyramid_envs.game import Game
@@ -181,15 +182,7 @@ class Tree:
 
     def like_greedy(self) -> NDArray[np.float64]:
         """The policy of the agent greedy: all the actions that score highest, alike."""
-        game = self.game
-        lab, scores = np.zeros(8, game.row_dtype), np.empty((1, game.num_actions))
-        seed, action = np.zeros(1, np.uint64), np.zeros(1, np.int64)
-        policy = np.zeros(self.masks.shape)
-        for number, mask in enumerate(self.masks):
-            one = slice(number, number + 1)
-            game.drivers.greedy_all(game.tables, self.rows[one], self.masks[one].view(np.uint8), seed, lab, scores, action)
-            policy[number] = mask & (scores[0] == scores[0, action[0]])
-        return policy
+        return GreedyAgent(self.game).advise(self.rows, self.masks).astype(np.float64)
 
     def likeliest(self, policy: NDArray[np.float64]) -> NDArray[np.float64]:
         """The policy that always plays what another one likes best, the first of several."""
