@@ -112,7 +112,7 @@ class _Worker:
         self._cells = np.zeros(_CELLS, np.int64)
         self._task: tuple[Callable[[slice], None], slice] | None = None
         self._failure: BaseException | None = None
-        self._asleep, self._bell = False, SimpleQueue[None]()  # the bell rings for the thread,
+        self._asleep, self._bell, self._rung = False, SimpleQueue[None](), 0.0  # the bell rings for the thread,
         self._awaited, self._answer = False, SimpleQueue[None]()  # the answer for its caller
         self._turns, self._head_start = _turns(_LOOK_OUT), _turns(_HEAD_START)
         threading.Thread(target=self._work, name="pyramid_envs", daemon=True).start()
@@ -122,6 +122,7 @@ class _Worker:
         self._task = run, part
         self._cells[_GIVEN] += 1
         if self._asleep:
+            self._rung = time.perf_counter()
             self._bell.put(None)
 
     def wait(self) -> BaseException | None:
@@ -148,7 +149,7 @@ class _Worker:
                 while self._cells[_GIVEN] == done:
                     self._bell.get()
                 self._asleep = False
-                turns = self._turns if time.perf_counter() - began < _LOOK_OUT else 0
+                turns = self._turns if self._rung - began < _LOOK_OUT else 0
             assert self._task is not None
             done, (run, part) = int(self._cells[_GIVEN]), self._task
             self._task = None  # not to be kept alive until the next
