@@ -9,8 +9,8 @@ same settings of PPO, each on all cores unless its name says otherwise:
 training.train         self-play: every seat of every game learns
 training.train_sb3     MaskablePPO on `SB3VecEnv`, against random play and its own snapshots
 plain DummyVecEnv      benchmarks/plain_sb3.py: MaskablePPO on Gymnasium environments stepped one after the other, against random
-1 process, 1 thread    training.train with one thread
-2 processes, 1 thread  the same under torchrun
+1 process             training.train with one thread
+2 processes           the same under torchrun, one thread each
 
 A decision is an action that is learned from; where one seat learns, the opponents' are played besides. Decisions a second are
 told by the log of each run, from the first update to the last, evaluations included, which are alike for all. Strength is the
@@ -70,8 +70,8 @@ def commands(game: str, total_steps: int, num_games: int, eval_games: int, hidde
         "training.train": ["-m", *ours],
         "training.train_sb3": ["-m", "training.train_sb3", *theirs],
         "plain DummyVecEnv": ["-m", "benchmarks.plain_sb3", *_flags(sb3)],
-        "1 process, 1 thread": ["-m", *ours, "--threads=1"],
-        "2 processes, 1 thread": [*TORCHRUN, *ours, "--threads=1"],
+        "1 process": ["-m", *ours, "--threads=1"],
+        "2 processes": [*TORCHRUN, *ours, "--threads=1"],
     }
 
 
