@@ -161,6 +161,7 @@ def assert_same(one: Any, other: Any, where: str = "") -> None:
     [
         {},
         {"magnet": 0.1, "magnet_every": 3},
+        {"magnet": 0.1, "magnet_every": 0, "imitate": "greedy", "imitate_steps": UPDATE},
         {"options": {"num_players": 3, "max_plies": 20}},
         {"critic": "all", "options": {"num_players": 3}},
         {"against": "greedy", "seat": 1},
@@ -168,7 +169,7 @@ def assert_same(one: Any, other: Any, where: str = "") -> None:
         {"network": "sparse", "hidden": [16, 8], "bfloat16": True},
         {"advised": True, "critic": "all", "magnet": 0.1},
     ],
-    ids=["plain", "magnet", "three_seats", "critic", "against", "imitate", "sparse_bfloat16", "advised"],
+    ids=["plain", "magnet", "magnet_stays", "three_seats", "critic", "against", "imitate", "sparse_bfloat16", "advised"],
 )
 def test_a_resumed_training_gives_the_same_numbers_as_an_uninterrupted_one(tmp_path, further):
     whole = train(Settings(run=str(tmp_path / "whole"), total_steps=4 * UPDATE, **{**SMALL, **further}))
@@ -244,6 +245,7 @@ def error_of(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
         (["--device", "abacus"], ["device 'abacus'"]),
         (["--total_steps", "100"], ["total_steps 100"]),
         (["--num_games", "0"], ["num_games", "at least 1"]),
+        (["--magnet_every", "-1"], ["magnet_every", "at least 0"]),
         (["--network", "transformer"], ["'transformer'", "mlp"]),
         (["--network", "conv"], ["conv"]),
         (["--game", "trellis", "--advised", "true"], ["only an mlp", "can be advised"]),
@@ -367,6 +369,18 @@ def test_a_strong_magnet_holds_the_policy_and_entropy_keeps_it_varied(tmp_path):
     assert free < 0.9 * uniform
     assert entropy("magnet", entropy=0.0, magnet=10.0, magnet_every=1000) > free + 0.5 * (uniform - free)
     assert entropy("entropy", entropy=1.0, final_entropy=1.0) > free + 0.5 * (uniform - free)
+
+
+def test_a_magnet_that_stays_is_what_imitation_has_left(tmp_path):
+    learning = {"imitate": "greedy", "imitate_steps": 2 * UPDATE, "magnet": 0.1, "magnet_every": 0}
+    folder = train(
+        Settings(run=str(tmp_path / "run"), total_steps=4 * UPDATE, **{**SMALL, "save_every": 2, "keep": 9}, **learning)
+    )
+    imitated = checkpoint.load_training_state(tmp_path / "run" / f"step_{2 * UPDATE:012d}")["network"]
+    at_the_end = checkpoint.load_training_state(folder)
+    for name, weights in imitated.items():
+        assert torch.equal(at_the_end["magnet"][name], weights)
+    assert not torch.equal(at_the_end["network"]["policy_head.weight"], imitated["policy_head.weight"])
 
 
 def test_a_short_training_beats_random_in_every_seat(tmp_path):

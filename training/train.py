@@ -136,7 +136,7 @@ class Settings:
     magnet: float = 0.0
     """Weight of the divergence from the magnet; 0: no magnet."""
     magnet_every: int = 20
-    """Updates between two renewals of the magnet."""
+    """Updates between two renewals of the magnet; 0: it stays what the network is when self-play begins."""
     gae_lambda: float = 0.9
     """Decay of generalised advantage estimation."""
     clip: float = 0.2
@@ -170,7 +170,9 @@ class Settings:
             raise SettingsError(f"critic must be own or all, not {self.critic}")
         if self.seat is not None and self.against is None:
             raise SettingsError("seat says which seat learns against an agent: set against too")
-        counts = {"total_steps", "num_games", "plies", "epochs", "minibatch", "magnet_every"}
+        if self.magnet_every < 0:
+            raise SettingsError(f"magnet_every must be at least 0, not {self.magnet_every}")
+        counts = {"total_steps", "num_games", "plies", "epochs", "minibatch"}
         for name in sorted(counts | {"eval_every", "eval_games", "save_every", "keep"}):
             if getattr(self, name) < 1:
                 raise SettingsError(f"{name} must be at least 1, not {getattr(self, name)}")
@@ -205,6 +207,7 @@ def train(settings: Settings, resume: Path | None = None) -> Path:
     learners = places % num_seats if settings.seat is None else np.full(num_games, settings.seat)
     steps_per_update = settings.num_games * settings.plies
     num_updates = settings.total_steps // steps_per_update
+    imitation_ends = 0 if teacher is None else -(-settings.imitate_steps // steps_per_update)
 
     kind = default_kind(game.observation_shape) if settings.network == "auto" else settings.network
     sizes = {"mlp": ("hidden", "separate_value"), "sparse": ("hidden",), "conv": ("channels", "blocks")}.get(kind, ())
@@ -354,11 +357,12 @@ def train(settings: Settings, resume: Path | None = None) -> Path:
             entropy_weight = _line(settings.entropy, settings.final_entropy, done_share)
             for group in optimizer.param_groups:
                 group["lr"] = learning_rate
-            if settings.magnet and update % settings.magnet_every == 0:
+            imitating = update < imitation_ends
+            renewing = update == imitation_ends if settings.magnet_every == 0 else update % settings.magnet_every == 0
+            if settings.magnet and renewing:
                 magnet.load_state_dict(network.state_dict())
 
             # ------------------------------------------------------------------------------------------------- play
-            imitating = teacher is not None and update * steps_per_update < settings.imitate_steps
             lengths: list[np.ndarray[Any, Any]] = []
             with torch.inference_mode():
                 for t in range(num_seats, rows):
