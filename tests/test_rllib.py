@@ -26,7 +26,6 @@ from ray.rllib.core.columns import Columns
 from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner
 
 import pyramid_envs as pe
-from benchmarks.rllib import measure
 from pyramid_envs.agents import checkpoint
 from pyramid_envs.agents.learned import LearnedAgent
 from pyramid_envs.envs.rllib import RLlibEnv
@@ -402,12 +401,6 @@ def test_two_workers_learn_to_beat_random_and_the_policy_is_evaluated_as_any_oth
     found = tmp_path / "found.json"
     assert evaluate([str(tmp_path / "run"), "--opponents", "random", "--games", "20", "--json", str(found)]) == 0
     assert len(json.loads(found.read_text())[0]["matches"]) == 2
-
-
-@pytest.mark.slow
-def test_the_batched_route_plays_ten_times_as_fast() -> None:
-    (_, batch), (_, aec) = (measure(Settings(route=route), 3) for route in ("batch", "aec"))
-    assert batch >= 10 * aec
 
 
 @pytest.fixture
