@@ -21,7 +21,7 @@ from pyramid_envs import rng
 from pyramid_envs.agents import checkpoint
 from pyramid_envs.agents.fixed import GreedyAgent
 from pyramid_envs.agents.learned import LearnedAgent
-from pyramid_envs.agents.networks import build, default_kind, initialise
+from pyramid_envs.agents.networks import GatedLayer, build, default_kind, initialise
 
 ROOT = Path(__file__).parent.parent
 NETWORK = {"kind": "mlp", "hidden": [8]}
@@ -369,6 +369,23 @@ def test_an_advised_network_sees_the_advice_and_learns_how_much_it_is_worth(tree
     network.advice.weight.data.zero_()
     torch.testing.assert_close(with_advice - network(seen)[0], 4.0 * torch.from_numpy(advice))
     assert not torch.equal(network(seen)[0], without)
+
+
+def test_a_gated_layer_multiplies_what_a_sum_would_only_add():
+    layer = GatedLayer(2, 1)
+    layer.linear.weight.data = torch.tensor([[1.0, -1.0], [1.0, -1.0]])
+    layer.linear.bias.data.zero_()
+    features = torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [3.0, 1.0]])
+    torch.testing.assert_close(layer(features), torch.tensor([[0.0], [1.0], [0.0], [0.0], [4.0]]))
+
+
+@pytest.mark.parametrize("activation", ["relu", "tanh", "gated"])
+def test_an_mlp_has_layers_of_the_sizes_it_is_told(activation):
+    network = build({"kind": "mlp", "hidden": [6, 4], "activation": activation, "separate_value": True}, (5,), 3)
+    assert network.policy_head.in_features == network.value_head.in_features == 4
+    logits, values = network(torch.randint(0, 2, (9, 5)))
+    (logits.square().mean() + values.square().mean()).backward()
+    assert all(parameter.grad is not None for parameter in network.parameters())
 
 
 @pytest.mark.parametrize("kind", ["mlp", "conv"])

@@ -168,8 +168,9 @@ def assert_same(one: Any, other: Any, where: str = "") -> None:
         {"imitate": "greedy", "imitate_steps": 3 * UPDATE},
         {"network": "sparse", "hidden": [16, 8], "bfloat16": True},
         {"advised": True, "critic": "all", "magnet": 0.1},
+        {"activation": "gated"},
     ],
-    ids=["plain", "magnet", "magnet_stays", "three_seats", "critic", "against", "imitate", "sparse_bfloat16", "advised"],
+    ids=["plain", "magnet", "magnet_stays", "three_seats", "critic", "against", "imitate", "sparse_bfloat16", "advised", "gated"],
 )
 def test_a_resumed_training_gives_the_same_numbers_as_an_uninterrupted_one(tmp_path, further):
     whole = train(Settings(run=str(tmp_path / "whole"), total_steps=4 * UPDATE, **{**SMALL, **further}))
@@ -248,6 +249,7 @@ def error_of(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
         (["--magnet_every", "-1"], ["magnet_every", "at least 0"]),
         (["--network", "transformer"], ["'transformer'", "mlp"]),
         (["--network", "conv"], ["conv"]),
+        (["--activation", "sigmoid"], ["'sigmoid'", "relu", "tanh", "gated"]),
         (["--game", "trellis", "--advised", "true"], ["only an mlp", "can be advised"]),
         (["--plies", "2"], ["plies"]),
         (["--critic", "both"], ["critic must be own or all"]),

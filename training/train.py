@@ -111,6 +111,8 @@ class Settings:
     """mlp; sparse, an mlp for large observations that are mostly 0; conv; or auto: what fits the game's observation."""
     hidden: list[int] = field(default_factory=lambda: [256, 256])
     """Layers of an mlp, sparse or not."""
+    activation: str = "relu"
+    """Of an mlp's layers: relu, tanh, or gated, which multiplies two sums, has twice the weights and learns more with them."""
     separate_value: bool = False
     """Whether the value of an mlp has layers of its own."""
     advised: bool = False
@@ -210,10 +212,10 @@ def train(settings: Settings, resume: Path | None = None) -> Path:
     imitation_ends = 0 if teacher is None else -(-settings.imitate_steps // steps_per_update)
 
     kind = default_kind(game.observation_shape) if settings.network == "auto" else settings.network
-    sizes = {"mlp": ("hidden", "separate_value"), "sparse": ("hidden",), "conv": ("channels", "blocks")}.get(kind, ())
+    shapes = {"mlp": ("hidden", "activation", "separate_value"), "sparse": ("hidden",), "conv": ("channels", "blocks")}
     if settings.advised and kind == "conv":
         raise SettingsError("only an mlp, sparse or not, can be advised: set network to mlp or sparse")
-    critic_config = {"kind": kind, **{name: getattr(settings, name) for name in sizes}}
+    critic_config = {"kind": kind, **{name: getattr(settings, name) for name in shapes.get(kind, ())}}
     network_config = {**critic_config, "advised": True} if settings.advised else critic_config
     num_views = num_seats if settings.critic == "all" else 0
     views_shape = (num_views * game.observation_shape[0], *game.observation_shape[1:])

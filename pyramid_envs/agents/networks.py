@@ -18,6 +18,27 @@ from pyramid_envs.agents.torch_extra import nn, torch
 Tensor = torch.Tensor
 
 ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "tanh": nn.Tanh}
+GATED = "gated"
+
+
+class GatedLayer(nn.Module):
+    """A layer whose outputs are products of two sums of its inputs, relu(Ux)·Vx (Dauphin et al. 2017, Shazeer 2020).
+
+    A sum adds up what each piece is worth where it stands; a product tells what two of them make together.
+
+    Args:
+        size_in: of its input.
+        size_out: of its output.
+    """
+
+    def __init__(self, size_in: int, size_out: int) -> None:
+        super().__init__()
+        self.linear = nn.Linear(size_in, 2 * size_out)
+
+    def forward(self, features: Tensor) -> Tensor:
+        """float[B, size_out] of float[B, size_in]."""
+        gate, factor = self.linear(features).chunk(2, 1)
+        return torch.relu(gate) * factor
 
 
 class Advice(nn.Module):
@@ -48,7 +69,7 @@ class MLP(nn.Module):
         observation_shape: of one observation.
         num_actions: A.
         hidden: the sizes of the layers.
-        activation: relu or tanh.
+        activation: relu, tanh, or gated for `GatedLayer`s.
         separate_value: whether the value has layers of its own, of the same sizes.
         advised: see `Advice`.
     """
@@ -65,8 +86,8 @@ class MLP(nn.Module):
         super().__init__()
         self.advice = Advice(num_actions) if advised else None
         sizes = [int(torch.Size(observation_shape).numel()) + num_actions * advised, *hidden]
-        self.trunk = _layers(sizes, ACTIVATIONS[activation])
-        self.value_trunk = _layers(sizes, ACTIVATIONS[activation]) if separate_value else None
+        self.trunk = _layers(sizes, activation)
+        self.value_trunk = _layers(sizes, activation) if separate_value else None
         self.policy_head = nn.Linear(sizes[-1], num_actions)
         self.value_head = nn.Linear(sizes[-1], 1)
 
@@ -96,7 +117,7 @@ class SparseMLP(nn.Module):
         num_entries = int(torch.Size(observation_shape).numel()) + num_actions * advised
         self.first = nn.EmbeddingBag(num_entries, hidden[0], mode="sum")
         self.first_bias = nn.Parameter(torch.zeros(hidden[0]))
-        self.trunk = _layers(hidden, ACTIVATIONS["relu"])
+        self.trunk = _layers(hidden, "relu")
         self.policy_head = nn.Linear(hidden[-1], num_actions)
         self.value_head = nn.Linear(hidden[-1], 1)
 
@@ -217,8 +238,10 @@ def _advised(advice: Advice | None, logits: Tensor, entries: Tensor) -> Tensor:
     return logits if advice is None else advice(logits, entries)
 
 
-def _layers(sizes: Sequence[int], activation: type[nn.Module]) -> nn.Sequential:
+def _layers(sizes: Sequence[int], activation: str) -> nn.Sequential:
+    if activation not in (*ACTIVATIONS, GATED):
+        raise ValueError(f"no activation is called {activation!r}; they are {', '.join((*ACTIVATIONS, GATED))}")
     layers: list[nn.Module] = []
     for before, after in pairwise(sizes):
-        layers += [nn.Linear(before, after), activation()]
+        layers += [GatedLayer(before, after)] if activation == GATED else [nn.Linear(before, after), ACTIVATIONS[activation]()]
     return nn.Sequential(*layers)
