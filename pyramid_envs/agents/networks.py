@@ -196,11 +196,6 @@ def build(config: Mapping[str, Any], observation_shape: Sequence[int], num_actio
         ) from None
 
 
-def is_advised(network: nn.Module) -> bool:
-    """Whether a network looks at greedy's advice besides the observation."""
-    return getattr(network, "advice", None) is not None
-
-
 def inputs(
     network: nn.Module, greedy: GreedyAgent, rows: NDArray[Any], observations: NDArray[np.int8], masks: NDArray[np.bool_]
 ) -> NDArray[np.int8]:
@@ -213,7 +208,7 @@ def inputs(
         observations: int8[B, *observation_shape], of the seats to move.
         masks: bool[B, A], what those may do.
     """
-    if not is_advised(network):
+    if getattr(network, "advice", None) is None:
         return observations
     return np.concatenate([observations.reshape(len(rows), -1), greedy.advise(rows, masks)], 1)
 
