@@ -112,7 +112,7 @@ class Settings:
     hidden: list[int] = field(default_factory=lambda: [256, 256])
     """Layers of an mlp, sparse or not."""
     activation: str = "relu"
-    """Of an mlp's layers: relu, tanh, or gated, which multiplies two sums, has twice the weights and learns more with them."""
+    """Of an mlp's layers: relu, tanh, or gated, which multiplies two sums and so has twice the weights."""
     separate_value: bool = False
     """Whether the value of an mlp has layers of its own."""
     advised: bool = False
