@@ -334,7 +334,7 @@ def test_drawn_actions_are_legal_and_have_their_probabilities():
     logits = mask_logits(torch.randn((3, 40), generator=generator), masks)
     policy = torch.softmax(logits, 1)
     numbers = torch.rand((20_000, len(masks), 1), generator=generator)
-    draws = torch.stack([train_module._draw(policy, masks, drawn) for drawn in numbers])
+    draws = torch.stack([train_module.draw(policy, masks, drawn) for drawn in numbers])
     for row in range(3):
         shares = torch.bincount(draws[:, row], minlength=40) / len(draws)
         assert (shares[~masks[row]] == 0).all()

@@ -225,8 +225,8 @@ def train(settings: Settings, resume: Path | None = None) -> Path:
     except ValueError as error:
         raise SettingsError(str(error)) from None
     # Weights and the order of learning come from one generator, on the CPU; actions from another, where the network is.
-    generator = torch.Generator().manual_seed(_seed(settings.seed, 0))
-    action_generator = torch.Generator(device).manual_seed(_seed(settings.seed, 1))
+    generator = torch.Generator().manual_seed(seed_for(settings.seed, 0))
+    action_generator = torch.Generator(device).manual_seed(seed_for(settings.seed, 1))
     initialise(network, generator)
     if settings.start is not None:
         begun = checkpoint.find(settings.start)
@@ -239,7 +239,7 @@ def train(settings: Settings, resume: Path | None = None) -> Path:
     average = copy.deepcopy(network)
     magnet = copy.deepcopy(network)
     optimizer = torch.optim.Adam(parameters, lr=settings.learning_rate, eps=1e-5)
-    batch = pe.Batch(game, num_games, _seed(settings.seed, 2) + share.start)
+    batch = pe.Batch(game, num_games, seed_for(settings.seed, 2) + share.start)
 
     # A rollout. The first rows, one for each seat, hold the decisions that wait from the rollout before (see training.streams).
     rows = num_seats + settings.plies
@@ -278,14 +278,14 @@ def train(settings: Settings, resume: Path | None = None) -> Path:
         optimizer.load_state_dict(state["optimizer"])
         generator.set_state(state["generator"])
         action_generator.set_state(state["action_generator"])
-        _restore(batch, state["batch"], share)
+        restore(batch, state["batch"], share)
         for name, tensor in waiting.items():
             tensor[:num_seats] = state["waiting"][name][:, share].to(device)
         present[:num_seats] = state["waiting"]["present"][:, share].numpy()
 
     def save() -> Path:
         """Write a checkpoint; the processes put their games together first."""
-        games = {name: processes.join(column, 0) for name, column in _batch_state(batch).items()}
+        games = {name: processes.join(column, 0) for name, column in batch_state(batch).items()}
         open_decisions = {name: tensor[:num_seats] for name, tensor in waiting.items()}
         open_decisions["present"] = torch.from_numpy(present[:num_seats].copy())
         open_decisions = {name: processes.join(tensor.clone(), 1) for name, tensor in open_decisions.items()}
@@ -355,8 +355,8 @@ def train(settings: Settings, resume: Path | None = None) -> Path:
                 break
             update_began = time.monotonic()
             done_share = update / num_updates
-            learning_rate = _line(settings.learning_rate, settings.final_learning_rate, done_share)
-            entropy_weight = _line(settings.entropy, settings.final_entropy, done_share)
+            learning_rate = line(settings.learning_rate, settings.final_learning_rate, done_share)
+            entropy_weight = line(settings.entropy, settings.final_entropy, done_share)
             for group in optimizer.param_groups:
                 group["lr"] = learning_rate
             imitating = update < imitation_ends
@@ -381,14 +381,14 @@ def train(settings: Settings, resume: Path | None = None) -> Path:
                     log_policy = torch.log_softmax(logits, 1)
                     if imitating:
                         assert teacher is not None
-                        actions[t] = torch.from_numpy(_answers(teacher, batch, np.arange(num_games)))
+                        actions[t] = torch.from_numpy(answers(teacher, batch, np.arange(num_games)))
                     else:
                         numbers = torch.rand((settings.num_games, 1), generator=action_generator, device=device)[share]
-                        actions[t] = _draw(torch.softmax(logits, 1), masks[t], numbers)
+                        actions[t] = draw(torch.softmax(logits, 1), masks[t], numbers)
                     if against is not None:
                         present[t] = batch.seats == learners
                         others = np.flatnonzero(~present[t])
-                        actions[t, others] = torch.from_numpy(_answers(against, batch, others)).to(device)
+                        actions[t, others] = torch.from_numpy(answers(against, batch, others)).to(device)
                     log_probs[t] = log_policy.gather(1, actions[t, :, None]).squeeze(1)
                     plies = batch.plies + 1
                     step = batch.step(actions[t].cpu().numpy())
@@ -544,7 +544,7 @@ def train(settings: Settings, resume: Path | None = None) -> Path:
     return folder
 
 
-def _draw(policy: torch.Tensor, masks: torch.Tensor, numbers: torch.Tensor) -> torch.Tensor:
+def draw(policy: torch.Tensor, masks: torch.Tensor, numbers: torch.Tensor) -> torch.Tensor:
     """int64[B]: actions drawn with their probabilities, by one uniform number each, numbers[B, 1]."""
     cumulated = policy.cumsum(1)
     drawn = torch.searchsorted(cumulated, numbers * cumulated[:, -1:], right=True).clamp_(max=masks.shape[1] - 1)
@@ -552,7 +552,7 @@ def _draw(policy: torch.Tensor, masks: torch.Tensor, numbers: torch.Tensor) -> t
     return torch.where(masks.gather(1, drawn), drawn, policy.argmax(1, keepdim=True)).squeeze(1)
 
 
-def _answers(agent: pe.Agent, batch: pe.Batch, games: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def answers(agent: pe.Agent, batch: pe.Batch, games: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """int64[G]: what an agent plays in these games of the batch."""
     if not len(games):
         return np.zeros(0, np.int64)
@@ -560,16 +560,17 @@ def _answers(agent: pe.Agent, batch: pe.Batch, games: np.ndarray[Any, Any]) -> n
     return agent.act(*views, batch.keys(rng.MOVE, games))
 
 
-def _line(first: float, last: float, share: float) -> float:
+def line(first: float, last: float, share: float) -> float:
+    """What lies that share of the way from the first to the last."""
     return first + (last - first) * share
 
 
-def _seed(seed: int, purpose: int) -> int:
+def seed_for(seed: int, purpose: int) -> int:
     """Seeds for different purposes that have nothing in common."""
     return int(rng.fold(rng.seed_key(seed), purpose))
 
 
-def _batch_state(batch: pe.Batch) -> dict[str, torch.Tensor]:
+def batch_state(batch: pe.Batch) -> dict[str, torch.Tensor]:
     """What the batch pickles, as bytes."""
     return {
         name: torch.from_numpy(np.ascontiguousarray(array).view(np.uint8).copy())
@@ -578,7 +579,7 @@ def _batch_state(batch: pe.Batch) -> dict[str, torch.Tensor]:
     }
 
 
-def _restore(batch: pe.Batch, state: dict[str, torch.Tensor], share: slice) -> None:
+def restore(batch: pe.Batch, state: dict[str, torch.Tensor], share: slice = slice(None)) -> None:
     """Put the games of `share` into the batch."""
     here = batch.__getstate__()
     arrays = {name: state[name].numpy().view(array.dtype)[share] for name, array in here.items() if name != "game"}
