@@ -138,6 +138,33 @@ def test_a_decision_is_learned_from_once_whatever_the_length_of_rollouts(tmp_pat
     assert waited > 0
 
 
+@pytest.mark.parametrize("cut_payoff", [None, -0.5])
+def test_a_game_that_is_cut_teaches_nothing_or_counts_as_is_said(tmp_path, monkeypatch, cut_payoff):
+    seen = []
+
+    def noting(*arguments):
+        seen.append(arguments)
+        return credit(*arguments)
+
+    monkeypatch.setattr(train_module, "credit", noting)
+    options = {"max_plies": 9}
+    train(Settings(run=str(tmp_path / "run"), options=options, total_steps=4 * UPDATE, cut_payoff=cut_payoff, **SMALL))
+    rewards = np.concatenate([arguments[3] for arguments in seen])
+    terminated = np.concatenate([arguments[4] for arguments in seen])
+    truncated = np.concatenate([arguments[5] for arguments in seen])
+    assert not (terminated & truncated).any()
+    paid = rewards[terminated]
+    if cut_payoff is None:
+        assert truncated.sum() > 50  # few games of beginners end in nine actions
+        assert (rewards[truncated] == 0).all()
+        assert (paid.sum(1) == 0).all()
+    else:
+        assert not truncated.any()
+        assert (paid[paid.sum(1) != 0] == cut_payoff).all()
+        assert (paid == cut_payoff).all(1).sum() > 50
+        assert (paid.sum(1) == 0).any()  # games that were won pay what they pay
+
+
 # --------------------------------------------------------------------------------------------------------- resuming
 
 
@@ -169,8 +196,21 @@ def assert_same(one: Any, other: Any, where: str = "") -> None:
         {"network": "sparse", "hidden": [16, 8], "bfloat16": True},
         {"advised": True, "critic": "all", "magnet": 0.1},
         {"activation": "gated"},
+        {"cut_payoff": -0.5, "options": {"max_plies": 20}},
     ],
-    ids=["plain", "magnet", "magnet_stays", "three_seats", "critic", "against", "imitate", "sparse_bfloat16", "advised", "gated"],
+    ids=[
+        "plain",
+        "magnet",
+        "magnet_stays",
+        "three_seats",
+        "critic",
+        "against",
+        "imitate",
+        "sparse_bfloat16",
+        "advised",
+        "gated",
+        "cut",
+    ],
 )
 def test_a_resumed_training_gives_the_same_numbers_as_an_uninterrupted_one(tmp_path, further):
     whole = train(Settings(run=str(tmp_path / "whole"), total_steps=4 * UPDATE, **{**SMALL, **further}))

@@ -1,6 +1,7 @@
 """Commands that train and evaluate agents; run them from a clone, as ``python -m training.NAME --help``.
 
 train      self-play, made for these games: start here
+train_expectimax looking one turn ahead: the strongest where nothing is hidden
 train_sb3  the familiar route: MaskablePPO of sb3-contrib
 train_rllib the distributed route: RLlib on a cluster of ray
 evaluate   how strong checkpoints and fixed agents are

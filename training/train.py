@@ -139,6 +139,9 @@ class Settings:
     """Weight of the divergence from the magnet; 0: no magnet."""
     magnet_every: int = 20
     """Updates between two renewals of the magnet; 0: it stays what the network is when self-play begins."""
+    cut_payoff: float | None = None
+    """What each seat is to think that it is paid for a game that max_plies cuts: below 0 lest games go round in circles. By
+    default nothing is known of how such a game would have ended."""
     gae_lambda: float = 0.9
     """Decay of generalised advantage estimation."""
     clip: float = 0.2
@@ -396,8 +399,12 @@ def train(settings: Settings, resume: Path | None = None) -> Path:
                     lengths.append(plies[step.terminated | step.truncated])
 
             # ----------------------------------------------------------------------------------- what is to be learned
+            paid, ended, cut_short = rewards, terminated, truncated
+            if settings.cut_payoff is not None:
+                paid = np.where(truncated[..., None], np.float32(settings.cut_payoff), rewards)
+                ended, cut_short = terminated | truncated, np.zeros_like(truncated)
             advantages_np, closed, open_rows = credit(
-                seats, values.cpu().numpy(), present, rewards, terminated, truncated, settings.gae_lambda
+                seats, values.cpu().numpy(), present, paid, ended, cut_short, settings.gae_lambda
             )
             # Decisions are numbered through all processes, so that minibatches do not depend on how many there are.
             all_closed = processes.join(torch.from_numpy(closed), 1)
