@@ -7,9 +7,6 @@ game; the mean over the outcomes, with their probabilities, is a better estimate
 max^n, Luckhardt and Irani 1986). It owes nothing to the luck of a die, and on the way every action after every outcome has been
 judged.
 
-Where something is hidden, positions are valued by what a seat sees of them. So what follows is what really came by chance, a seat
-picks by its own view, and the viewer values what was picked by its own.
-
 Letters: G nodes, O outcomes of the game's largest chance event (1 if it has none), A actions, P seats, R positions that the
 actions lead to, F entries of an observation.
 """
@@ -108,10 +105,9 @@ def expand_all(
     return count
 
 
-def back_up_all(probs, seats, links, values, viewers, worth, picks, targets):
-    """From values[r, p], what the seat p places after the actor will be paid, write worth[k, a], what the seat that decides will
-    be after action a (0 where it is illegal), picks[k], the position that its best action leads to, and targets[g, p],
-    what the seat p places after the viewer will be.
+def back_up_all(probs, seats, links, values, viewers, worth, targets):
+    """Write worth[k, a], what the seat that decides will be paid after action a, 0 where that is illegal, and targets[g, p], what
+    the seat p places after the viewer will, given values[r, p], what the seat p places after the actor will.
     """
     num_outcomes, num_seats = probs.shape[1], targets.shape[1]
     for g in range(probs.shape[0]):
@@ -125,7 +121,6 @@ def back_up_all(probs, seats, links, values, viewers, worth, picks, targets):
                 worth[k, a] = values[r, 0] if r >= 0 else 0.0
                 if r >= 0 and (best < 0 or values[r, 0] > values[best, 0]):
                     best = r
-            picks[k] = best
             if best >= 0:
                 for p in range(num_seats):
                     targets[g, p] += probs[g, o] * values[best, (viewers[g] + p - seats[k]) % num_seats]
@@ -155,19 +150,22 @@ class Expectimax:
     """Looks one turn ahead.
 
     Args:
-        game: any. Where something is hidden it looks at one outcome of chance, the one that came.
+        game: in which nothing is hidden, and no chance event follows another.
+
+    Raises:
+        ValueError: if something is hidden.
     """
 
     def __init__(self, game: pe.Game) -> None:
+        if hasattr(game.card.rules, "redeal"):
+            raise ValueError(f"in {game.name} something is hidden from a seat, which cannot look ahead at all that may follow")
         self.game = game
-        self.open = not hasattr(game.card.rules, "redeal")
         self._drivers = _drivers(game.card.rules)
-        self.num_outcomes = max(1, game.card.num_outcomes(game.options)) if self.open else 1
+        self.num_outcomes = max(1, game.card.num_outcomes(game.options))
         cases = CHUNK * self.num_outcomes
         size = cases * game.num_actions
         self._lab = np.zeros(1, game.row_dtype)
         self._seats = np.zeros(cases, np.int64)
-        self._picks = np.zeros(cases, np.int64)
         self._links = np.zeros((cases, game.num_actions), np.int64)
         self._results = np.zeros(size, game.row_dtype)
         self._bytes = self._results.view(np.uint8).reshape(size, -1)
@@ -186,7 +184,6 @@ class Expectimax:
     def look_ahead(
         self,
         nodes: NDArray[Any],
-        rows: NDArray[Any],
         viewers: NDArray[np.int64],
         evaluate: Callable[[NDArray[np.int8]], NDArray[np.float32]],
     ) -> Ahead:
@@ -194,12 +191,11 @@ class Expectimax:
 
         Args:
             nodes: record[G], of games that go on.
-            rows: record[G], what they have become by chance.
             viewers: int64[G].
             evaluate: float32[R, P], what each seat will be paid, of int8[R, *observation_shape], nodes as their viewers see them.
 
         Raises:
-            ValueError: if nothing is hidden in the game, and a chance event follows another.
+            ValueError: if a chance event follows another.
         """
         game, shape = self.game, (len(nodes), self.num_outcomes)
         ahead = Ahead(
@@ -216,7 +212,7 @@ class Expectimax:
             probs = ahead.probs[part]
             count = self._drivers.expand_all(
                 game.tables,
-                (nodes if self.open else rows)[part],
+                nodes[part],
                 self._lab,
                 probs,
                 self._seats,
@@ -235,22 +231,5 @@ class Expectimax:
                 raise ValueError(f"in {game.name} a chance event may follow another: what follows cannot be listed")
             values = np.where(self._over[:count, None], self._payoffs[:count], evaluate(self._views[:count]))
             worth = ahead.worth[part].reshape(-1, game.num_actions)
-            targets = ahead.targets[part]
-            self._drivers.back_up_all(probs, self._seats, self._links, values, viewers[part], worth, self._picks, targets)
-            if not self.open:
-                self._see(viewers[part], evaluate, targets)
+            self._drivers.back_up_all(probs, self._seats, self._links, values, viewers[part], worth, ahead.targets[part])
         return ahead
-
-    def _see(
-        self,
-        viewers: NDArray[np.int64],
-        evaluate: Callable[[NDArray[np.int8]], NDArray[np.float32]],
-        targets: NDArray[np.float32],
-    ) -> None:
-        """Write targets[G, P]: what the viewers will be paid, as they see the positions picked."""
-        game, picks = self.game, self._picks[: len(viewers)]
-        seen = np.empty((len(viewers), *game.observation_shape), np.int8)
-        game.drivers.observe_all(game.tables, self._results, picks, viewers, seen)
-        places = (viewers[:, None] + np.arange(game.num_players) - self._actors[picks, None]) % game.num_players
-        payoffs = np.take_along_axis(self._payoffs[picks], places, 1)
-        targets[:] = np.where(self._over[picks, None], payoffs, evaluate(seen))

@@ -384,14 +384,14 @@ def train(settings: Settings, resume: Path | None = None) -> Path:
                     log_policy = torch.log_softmax(logits, 1)
                     if imitating:
                         assert teacher is not None
-                        actions[t] = torch.from_numpy(answers(teacher, batch, np.arange(num_games)))
+                        actions[t] = torch.from_numpy(_answers(teacher, batch, np.arange(num_games)))
                     else:
                         numbers = torch.rand((settings.num_games, 1), generator=action_generator, device=device)[share]
                         actions[t] = draw(torch.softmax(logits, 1), masks[t], numbers)
                     if against is not None:
                         present[t] = batch.seats == learners
                         others = np.flatnonzero(~present[t])
-                        actions[t, others] = torch.from_numpy(answers(against, batch, others)).to(device)
+                        actions[t, others] = torch.from_numpy(_answers(against, batch, others)).to(device)
                     log_probs[t] = log_policy.gather(1, actions[t, :, None]).squeeze(1)
                     plies = batch.plies + 1
                     step = batch.step(actions[t].cpu().numpy())
@@ -559,7 +559,7 @@ def draw(policy: torch.Tensor, masks: torch.Tensor, numbers: torch.Tensor) -> to
     return torch.where(masks.gather(1, drawn), drawn, policy.argmax(1, keepdim=True)).squeeze(1)
 
 
-def answers(agent: pe.Agent, batch: pe.Batch, games: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _answers(agent: pe.Agent, batch: pe.Batch, games: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """int64[G]: what an agent plays in these games of the batch."""
     if not len(games):
         return np.zeros(0, np.int64)

@@ -1,4 +1,4 @@
-"""Self-play training by looking one turn ahead: made for games in which nothing is hidden, where no luck of the dice disturbs it.
+"""Self-play training by looking one turn ahead, for games in which nothing is hidden: no luck of the dice disturbs it.
 
 ::
 
@@ -55,7 +55,7 @@ from pyramid_envs.threads import cores
 from training import report
 from training.cli import Interrupts, SettingsError, new_run, read_settings, run_command, use_device
 from training.expectimax import Expectimax
-from training.train import EVALUATION_SEED, answers, batch_state, draw, line, restore, seed_for
+from training.train import EVALUATION_SEED, batch_state, draw, line, restore, seed_for
 
 COMMAND = "python -m training.train_expectimax"
 # When a run is resumed:
@@ -90,12 +90,6 @@ class Settings:
     """Actions played in each of them between two updates."""
     explore: float = 0.1
     """Share of actions that are drawn from all legal ones alike."""
-    lead: str | None = None
-    """An agent that plays at first instead of the policy, but for the random actions, where beginners hardly ever end a game."""
-    lead_steps: int = 500_000
-    """For so many decisions."""
-    discount: float = 1.0
-    """What a payoff one action later counts for, where games could go round in circles."""
 
     hidden: list[int] = field(default_factory=lambda: [256, 256])
     """Layers of the policy, an mlp."""
@@ -139,9 +133,8 @@ class Settings:
     """Checkpoints that are kept, the newest."""
 
     def __post_init__(self) -> None:
-        for name in ["explore", "discount"]:
-            if not 0 <= getattr(self, name) <= 1:
-                raise SettingsError(f"{name} must be from 0 to 1, not {getattr(self, name)}")
+        if not 0 <= self.explore <= 1:
+            raise SettingsError(f"explore must be from 0 to 1, not {self.explore}")
         for name in ["temperature", "final_temperature"]:
             if getattr(self, name) <= 0:
                 raise SettingsError(f"{name} must be above 0, not {getattr(self, name)}")
@@ -165,13 +158,11 @@ def train(settings: Settings, resume: Path | None = None) -> Path:
     # ------------------------------------------------------------------------------------------------------------ set-up
     game = pe.make_game(settings.game, **settings.options)
     opponents = [pe.make_agent(name, game) for name in settings.opponents]
-    leader = None if settings.lead is None else pe.make_agent(settings.lead, game)
     device = use_device(settings.device)
     torch.set_num_threads(settings.threads or cores())
     num_games, num_seats = settings.num_games, game.num_players
     steps_per_update = num_games * settings.plies
     num_updates = settings.total_steps // steps_per_update
-    lead_ends = 0 if leader is None else -(-settings.lead_steps // steps_per_update)
 
     network_config = {"kind": "mlp", "hidden": settings.hidden, "activation": settings.activation}
     try:
@@ -191,8 +182,7 @@ def train(settings: Settings, resume: Path | None = None) -> Path:
     average, worth_average = copy.deepcopy(network), copy.deepcopy(worth_network)
     optimizer = torch.optim.Adam([*network.parameters(), *worth_network.parameters()], lr=settings.learning_rate, eps=1e-5)
     batch = pe.Batch(game, num_games, seed_for(settings.seed, 2))
-    # The games before the chance event that led to where they are.
-    nodes = np.repeat(game.initial(), num_games) if expectimax.open else batch.rows.copy()
+    nodes = np.repeat(game.initial(), num_games)  # the games before the chance event that led to where they are
     viewers = (batch.seats - 1) % num_seats
 
     update, gradient_steps, seconds = 0, 0, 0.0
@@ -296,23 +286,17 @@ def train(settings: Settings, resume: Path | None = None) -> Path:
             payoff = 0.0
             with torch.inference_mode():
                 for _ in range(settings.plies):
-                    looks.append(expectimax.look_ahead(nodes, batch.rows, viewers, evaluate))
+                    looks.append(expectimax.look_ahead(nodes, viewers, evaluate))
                     masks = torch.from_numpy(batch.masks).to(device)
-                    if leader is not None and update < lead_ends:
-                        policy = torch.zeros(masks.shape, device=device)
-                        policy.scatter_(
-                            1, torch.from_numpy(answers(leader, batch, np.arange(num_games))[:, None]).to(device), 1.0
-                        )
-                    else:
-                        logits, _ = compute(network, torch.from_numpy(batch.observations).to(device))
-                        policy = torch.softmax(mask_logits(logits, masks), 1)
+                    logits, _ = compute(network, torch.from_numpy(batch.observations).to(device))
+                    policy = torch.softmax(mask_logits(logits, masks), 1)
                     policy = torch.lerp(policy, masks / masks.sum(1, keepdim=True), settings.explore)
                     numbers = torch.rand((num_games, 1), generator=action_generator, device=device)
                     actions = draw(policy, masks, numbers).cpu().numpy()
                     nodes, viewers, plies = expectimax.play(batch.rows, actions), batch.seats.copy(), batch.plies + 1
                     step = batch.step(actions)
                     ends = step.terminated | step.truncated
-                    nodes[ends] = game.initial() if expectimax.open else batch.rows[ends]
+                    nodes[ends] = game.initial()
                     viewers[ends] = (batch.seats[ends] - 1) % num_seats
                     lengths.append(plies[ends])
                     num_ends, num_cut = num_ends + int(ends.sum()), num_cut + int(step.truncated.sum())
@@ -327,7 +311,7 @@ def train(settings: Settings, resume: Path | None = None) -> Path:
                 order = torch.randperm(steps_per_update, generator=generator)
                 for minibatch in order.tensor_split(max(1, round(steps_per_update / settings.minibatch))):
                     worth, _ = compute(worth_network, seen[minibatch])
-                    worth_loss = (worth - settings.discount * targets[minibatch]).square().mean()
+                    worth_loss = (worth - targets[minibatch]).square().mean()
 
                     outcomes = torch.multinomial(
                         probs[minibatch].cpu().float(), settings.outcomes, replacement=True, generator=generator
