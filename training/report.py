@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from torch import nn
 
-from pyramid_envs.agents import Agent
+from pyramid_envs.agents import Agent, checkpoint
 from pyramid_envs.agents.learned import LearnedAgent
 from pyramid_envs.evaluation import Match, play_match
 from pyramid_envs.game import Game
@@ -43,6 +43,16 @@ def measure(
         for play, agent in ways.items()
         for opponent in opponents
     ]
+
+
+def measure_checkpoint(
+    folder: Path, network: nn.Module, game: Game, opponents: Sequence[Agent], num_games: int, seed: int, device: str = "cpu"
+) -> None:
+    """At the end of a training: play its network's matches, write them into the checkpoint, card and all, and tell them."""
+    matches = measure(ways_to_play(network, game, folder.name, device), game, opponents, num_games, seed)
+    results = results_of(game, matches)
+    checkpoint.write_results(folder, results, model_card(game, checkpoint.read_config(folder), results))
+    print_table(str(folder), game, matches)
 
 
 def results_of(game: Game, matches: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

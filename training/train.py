@@ -542,11 +542,7 @@ def train(settings: Settings, resume: Path | None = None) -> Path:
         raise KeyboardInterrupt
     if settings.final_games:
         print(f"Trained for {seconds / 60:.1f} minutes; measuring the averaged weights …", flush=True)
-        ways = report.ways_to_play(average, game, folder.name, settings.device)
-        matches = report.measure(ways, game, opponents, settings.final_games, EVALUATION_SEED)
-        results = report.results_of(game, matches)
-        checkpoint.write_results(folder, results, report.model_card(game, checkpoint.read_config(folder), results))
-        report.print_table(str(folder), game, matches)
+        report.measure_checkpoint(folder, average, game, opponents, settings.final_games, EVALUATION_SEED, settings.device)
     print(f"The agent is in {folder}")
     return folder
 

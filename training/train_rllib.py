@@ -296,12 +296,7 @@ def train(settings: Settings, resume: Path | None = None) -> Path:
         if settings.final_games:
             print(f"Trained for {seconds / 60:.1f} minutes; measuring …", flush=True)
             network.load_state_dict(rllib.policy_weights(algorithm))
-            matches = report.measure(
-                report.ways_to_play(network, game, folder.name), game, opponents, settings.final_games, EVALUATION_SEED
-            )
-            results = report.results_of(game, matches)
-            checkpoint.write_results(folder, results, report.model_card(game, checkpoint.read_config(folder), results))
-            report.print_table(str(folder), game, matches)
+            report.measure_checkpoint(folder, network, game, opponents, settings.final_games, EVALUATION_SEED)
         print(f"The agent is in {folder}, RLlib's own checkpoint in {folder / RLLIB}")
         return folder
 

@@ -263,11 +263,7 @@ def train(settings: Settings, resume: Path | None = None) -> Path:
         config = checkpoint.read_config(folder)
         print(f"Trained for {config['minutes']:.1f} minutes; measuring …", flush=True)
         network = callback.network()[1].to(device)
-        ways = report.ways_to_play(network, game, folder.name, settings.device)
-        matches = report.measure(ways, game, callback.fixed, settings.final_games, EVALUATION_SEED)
-        results = report.results_of(game, matches)
-        checkpoint.write_results(folder, results, report.model_card(game, config, results))
-        report.print_table(str(folder), game, matches)
+        report.measure_checkpoint(folder, network, game, callback.fixed, settings.final_games, EVALUATION_SEED, settings.device)
     print(f"The agent is in {folder}, stable-baselines3's own file in {folder / ZIP}")
     return folder
 
