@@ -22,6 +22,8 @@ def curves(runs: list[Path], plot: Path) -> None:
         log = EventAccumulator(str(run), size_guidance={"scalars": 0})
         log.Reload()
         for axis, opponent in zip(axes, OPPONENTS, strict=True):
+            if f"wins/{opponent}" not in log.Tags()["scalars"]:  # it was not measured against that one
+                continue
             events = log.Scalars(f"wins/{opponent}")
             axis.plot([event.step / 1e6 for event in events], [100 * event.value for event in events], label=run.name)
     for axis, opponent in zip(axes, OPPONENTS, strict=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 import signal
 import sys
@@ -91,6 +92,15 @@ def _stored_settings(folder: Path, command: str) -> Mapping[str, Any]:
         raise CheckpointError(f"{folder} was made by {config.get('trainer')}, and cannot be resumed by {command}")
     found: dict[str, Any] = config["settings"]
     return found
+
+
+def check_range(settings: Any, names: Sequence[str], low: float, high: float = math.inf) -> None:
+    """Raise SettingsError unless each of these settings is None or a finite number from `low` to `high`."""
+    for name in names:
+        value = getattr(settings, name)
+        if value is not None and not (low <= value <= high and math.isfinite(value)):
+            limits = f"at least {low}" if high == math.inf else f"from {low} to {high}"
+            raise SettingsError(f"{name} must be {limits}, not {value}")
 
 
 def dump_settings(settings: Any) -> str:

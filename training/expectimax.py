@@ -150,7 +150,7 @@ class Expectimax:
     """Looks one turn ahead.
 
     Args:
-        game: in which nothing is hidden, and no chance event follows another.
+        game: in which nothing is hidden, and a seat decides after every chance event.
 
     Raises:
         ValueError: if something is hidden.
@@ -195,7 +195,7 @@ class Expectimax:
             evaluate: float32[R, P], what each seat will be paid, of int8[R, *observation_shape], nodes as their viewers see them.
 
         Raises:
-            ValueError: if a chance event follows another.
+            ValueError: if a chance event follows another, or ends the game.
         """
         game, shape = self.game, (len(nodes), self.num_outcomes)
         ahead = Ahead(
@@ -228,7 +228,9 @@ class Expectimax:
                 self._views,
             )
             if count < 0:
-                raise ValueError(f"in {game.name} a chance event may follow another: what follows cannot be listed")
+                raise ValueError(
+                    f"in {game.name} a seat does not decide after every outcome of chance: what follows cannot be listed"
+                )
             values = np.where(self._over[:count, None], self._payoffs[:count], evaluate(self._views[:count]))
             worth = ahead.worth[part].reshape(-1, game.num_actions)
             self._drivers.back_up_all(probs, self._seats, self._links, values, viewers[part], worth, ahead.targets[part])

@@ -59,7 +59,7 @@ from pyramid_envs.agents.networks import build, default_kind, initialise, inputs
 from pyramid_envs.evaluation import Match, play_match
 from pyramid_envs.threads import cores
 from training import report
-from training.cli import Interrupts, SettingsError, new_run, read_settings, run_command, use_device
+from training.cli import Interrupts, SettingsError, check_range, new_run, read_settings, run_command, use_device
 from training.processes import Processes
 from training.streams import credit
 
@@ -177,10 +177,14 @@ class Settings:
             raise SettingsError("seat says which seat learns against an agent: set against too")
         if self.magnet_every < 0:
             raise SettingsError(f"magnet_every must be at least 0, not {self.magnet_every}")
-        counts = {"total_steps", "num_games", "plies", "epochs", "minibatch"}
-        for name in sorted(counts | {"eval_every", "eval_games", "save_every", "keep"}):
-            if getattr(self, name) < 1:
-                raise SettingsError(f"{name} must be at least 1, not {getattr(self, name)}")
+        counts = ["total_steps", "num_games", "plies", "epochs", "minibatch", "threads"]
+        check_range(self, [*counts, "eval_every", "eval_games", "save_every", "keep"], 1)
+        check_range(self, ["gae_lambda", "ema"], 0, 1)
+        weights = ["learning_rate", "final_learning_rate", "entropy", "final_entropy", "magnet", "value_weight"]
+        check_range(self, [*weights, "clip", "max_gradient", "minutes", "final_games"], 0)
+        check_range(self, ["cut_payoff"], -1, 1)
+        if min(self.hidden, default=1) < 1:
+            raise SettingsError(f"layers must have at least 1 unit, not {self.hidden}")
         if self.total_steps < self.num_games * self.plies:
             raise SettingsError(
                 f"total_steps {self.total_steps:,} is less than one update, num_games × plies = {self.num_games * self.plies:,}"

@@ -53,7 +53,7 @@ from pyramid_envs.agents.networks import build, initialise, mask_logits
 from pyramid_envs.evaluation import Match, play_match
 from pyramid_envs.threads import cores
 from training import report
-from training.cli import Interrupts, SettingsError, new_run, read_settings, run_command, use_device
+from training.cli import Interrupts, SettingsError, check_range, new_run, read_settings, run_command, use_device
 from training.expectimax import Expectimax
 from training.train import EVALUATION_SEED, batch_state, draw, line, restore, seed_for
 
@@ -133,15 +133,13 @@ class Settings:
     """Checkpoints that are kept, the newest."""
 
     def __post_init__(self) -> None:
-        if not 0 <= self.explore <= 1:
-            raise SettingsError(f"explore must be from 0 to 1, not {self.explore}")
-        for name in ["temperature", "final_temperature"]:
-            if getattr(self, name) <= 0:
-                raise SettingsError(f"{name} must be above 0, not {getattr(self, name)}")
-        counts = ["total_steps", "num_games", "plies", "outcomes", "epochs", "minibatch"]
-        for name in [*counts, "eval_every", "eval_games", "save_every", "keep"]:
-            if getattr(self, name) < 1:
-                raise SettingsError(f"{name} must be at least 1, not {getattr(self, name)}")
+        check_range(self, ["explore", "ema"], 0, 1)
+        check_range(self, ["temperature", "final_temperature"], 1e-6)
+        check_range(self, ["learning_rate", "value_weight", "max_gradient", "minutes", "final_games"], 0)
+        counts = ["total_steps", "num_games", "plies", "outcomes", "epochs", "minibatch", "threads"]
+        check_range(self, [*counts, "eval_every", "eval_games", "save_every", "keep"], 1)
+        if min([*self.hidden, *self.worth_hidden], default=1) < 1:
+            raise SettingsError(f"layers must have at least 1 unit, not {self.hidden} and {self.worth_hidden}")
         if self.total_steps < self.num_games * self.plies:
             raise SettingsError(
                 f"total_steps {self.total_steps:,} is less than one update, num_games × plies = {self.num_games * self.plies:,}"
