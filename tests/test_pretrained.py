@@ -52,7 +52,7 @@ def test_a_shipped_agent_is_as_strong_as_its_card_says(folder: Path) -> None:
     game, stated = game_of(folder), json.loads((folder / "results.json").read_text(encoding="utf-8"))
     ways = report.ways_to_play(checkpoint.load_network(folder, game), game, folder.name)
     for match in stated["matches"]:
-        found = play_match(game, ways[match["play"]], pe.make_agent(match["opponent"], game), 2000, seed=3)
+        found = play_match(game, ways[match["play"]], pe.make_agent(match["opponent"], game), match["games"], seed=3)
         low, high = match["win_rate_95"]
         assert found.win_rate.low <= high
         assert found.win_rate.high >= low

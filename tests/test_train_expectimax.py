@@ -252,7 +252,7 @@ def test_a_short_training_beats_random_in_every_seat_and_tells_of_it(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("num_players", [2, 3, 4])
+@pytest.mark.parametrize("num_players", [2, 3])  # with 4 seats it takes longer: its agent in the package is tested instead
 def test_some_minutes_beat_greedy(tmp_path, num_players):
     options = {"num_players": num_players}
     folder = train(Settings(run=str(tmp_path / "run"), options=options, total_steps=500_000, threads=1, final_games=0))
