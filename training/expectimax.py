@@ -8,7 +8,7 @@ max^n, Luckhardt and Irani 1986). It owes nothing to the luck of a die, and on t
 judged.
 
 Letters: G nodes, O outcomes of the game's largest chance event (1 if it has none), A actions, P seats, R positions that the
-actions lead to, F entries of an observation.
+actions lead to.
 """
 
 from __future__ import annotations
