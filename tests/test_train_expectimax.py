@@ -252,10 +252,10 @@ def test_a_short_training_beats_random_in_every_seat_and_tells_of_it(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("num_players", [2, 3])  # with 4 seats it takes longer: its agent in the package is tested instead
-def test_some_minutes_beat_greedy(tmp_path, num_players):
+@pytest.mark.parametrize(("num_players", "decisions"), [(2, 500_000), (3, 500_000), (4, 1_000_000)])
+def test_some_minutes_beat_greedy(tmp_path, num_players, decisions):
     options = {"num_players": num_players}
-    folder = train(Settings(run=str(tmp_path / "run"), options=options, total_steps=500_000, threads=1, final_games=0))
+    folder = train(Settings(run=str(tmp_path / "run"), options=options, total_steps=decisions, threads=1, final_games=0))
     game = pe.make_game("treehouse", num_players=num_players)
     match = play_match(game, LearnedAgent.load(folder, game, True), pe.make_agent("greedy", game), 2000 * num_players, seed=7)
     assert match.win_rate.low >= match.even_share + 0.02
