@@ -10,7 +10,9 @@ import numpy as np
 
 from pyramid_envs.kernels import (
     CHANCE,
+    GRADES,
     TERMINAL,
+    advise,
     apply,
     chance,
     greedy,
@@ -254,8 +256,8 @@ def greedy_all(tables, rows, masks, seeds, lab, scores, actions):
                 pick -= 1
 
 
-def advise_all(tables, rows, masks, lab, scores, advice):
-    """Write advice[b, a]: 1 for the legal actions that `greedy_all` draws from, else 0; `scores` is scratch, float64[1, A]."""
+def favour_all(tables, rows, masks, lab, scores, favoured):
+    """Write favoured[b, a]: 1 for the legal actions that `greedy_all` draws from, else 0; `scores` is scratch, float64[1, A]."""
     for b in range(rows.shape[0]):
         greedy(tables[0], rows[b], lab, scores, 0)
         best = -np.inf
@@ -263,7 +265,21 @@ def advise_all(tables, rows, masks, lab, scores, advice):
             if masks[b, a]:
                 best = max(best, scores[0, a])
         for a in range(masks.shape[1]):
-            advice[b, a] = masks[b, a] and scores[0, a] == best
+            favoured[b, a] = masks[b, a] and scores[0, a] == best
+
+
+def advise_all(tables, rows, masks, lab, scores, advice):
+    """Write advice[b, a], 0 to GRADES: how many grades the score of a legal action is above not being advised, rounded up; 0 for
+    illegal ones. `scores` is scratch, float64[1, A].
+    """
+    for b in range(rows.shape[0]):
+        advise(tables[0], rows[b], lab, scores, 0)
+        best = -np.inf
+        for a in range(masks.shape[1]):
+            if masks[b, a]:
+                best = max(best, scores[0, a])
+        for a in range(masks.shape[1]):
+            advice[b, a] = np.ceil(max(0.0, GRADES - (best - scores[0, a]))) if masks[b, a] else 0
 
 
 OUTER = (
@@ -286,5 +302,6 @@ OUTER = (
     stream_keys,
     random_all,
     greedy_all,
+    favour_all,
     advise_all,
 )

@@ -50,6 +50,7 @@ def bind_drivers(
     templates.
     """
     found = {name: getattr(rules, name, getattr(kernels, name)) for name in _KERNELS}
+    found["advise"] = getattr(rules, "advise", found["greedy"])
     folder = Path(rules.__file__ or "").parent
     own = [path for path in sorted(folder.rglob("*.py")) if path.stem not in _NO_KERNELS]
     return jit.bind(found, (*drivers.INNER, *inner), outer, jit.digest([*own, *_CORE, *sources]))

@@ -17,6 +17,7 @@ from pyramid_envs.jit import kernel
 
 CHANCE = -1  # to_move: a die, a card or a tile comes next
 TERMINAL = -2  # to_move: the game is over
+GRADES = 16  # of advice: what is best, 0 for what is not advised at all
 
 # ------------------------------------------------------------------------------------------------------------ required
 
@@ -90,3 +91,9 @@ def greedy(tables, s, lab, scores, i):
     """
     for a in range(scores.shape[1]):
         scores[i, a] = 0.0
+
+
+def advise(tables, s, lab, scores, i):
+    """Write scores[i, a] as `greedy` does, by more thought than that agent is to have, for networks that are advised; in grades:
+    an action that scores GRADES less than the best is not advised. Without this kernel what greedy might play is advised.
+    """

@@ -10,7 +10,9 @@ import pytest
 
 import pyramid_envs as pe
 from pyramid_envs.agents import checkpoint_in, is_fixed
+from pyramid_envs.agents.fixed import Adviser
 from pyramid_envs.evaluation import play_match
+from pyramid_envs.kernels import GRADES
 from pyramid_envs.registry import card
 from tests.oracles import treehouse as oracle
 from tests.playing import act, decisions
@@ -120,6 +122,27 @@ def test_an_agent_does_not_know_what_its_seat_cannot_know(
     for seed in range(6):
         dealt = [game.redeal(row, game.to_move(row), seed) for row in asked]
         assert ask(agent, game, dealt, keys).tolist() == answers.tolist()
+
+
+def test_a_games_advice_is_legal_and_knows_only_what_the_seat_knows(game: pe.Game, rows: list[Any]) -> None:
+    adviser = Adviser(game)
+    for row in decisions(game, rows):
+        mask = game.legal_mask(row)[None]
+        advice = adviser.advise(row, mask)
+        assert advice.max() == GRADES
+        assert advice.min() >= 0
+        assert not advice[~mask].any()
+        for seed in range(6):
+            assert (adviser.advise(game.redeal(row, game.to_move(row), seed), mask) == advice).all()
+
+
+def test_a_game_without_thoughts_of_its_own_advises_what_greedy_might_play(game: pe.Game, rows: list[Any]) -> None:
+    if hasattr(game.card.rules, "advise"):
+        pytest.skip("it has thoughts of its own")
+    greedy: Any = pe.make_agent("greedy", game)
+    for row in decisions(game, rows)[::4]:
+        mask = game.legal_mask(row)[None]
+        assert (Adviser(game).advise(row, mask) == GRADES * greedy.favourites(row, mask)).all()
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "greedy"])  # which has no more to tell than its choice
@@ -243,16 +266,16 @@ def test_greedy_draws_among_what_it_likes_equally(game: pe.Game, rows: list[Any]
     assert varied
 
 
-def test_greedys_advice_is_what_it_draws_from(game: pe.Game, rows: list[Any]) -> None:
+def test_greedy_draws_from_its_favourites(game: pe.Game, rows: list[Any]) -> None:
     agent: Any = pe.make_agent("greedy", game)
     few = 0
     for row in decisions(game, rows)[::4]:
-        advised = np.flatnonzero(agent.advise(row, game.legal_mask(row)[None])[0]).tolist()
+        favourites = np.flatnonzero(agent.favourites(row, game.legal_mask(row)[None])[0]).tolist()
         drawn = set(ask(agent, game, [row] * 200, seeds(200)).tolist())
-        assert drawn <= set(advised)
-        if len(advised) <= 8:  # so that 200 draws miss none
+        assert drawn <= set(favourites)
+        if len(favourites) <= 8:  # so that 200 draws miss none
             few += 1
-            assert drawn == set(advised)
+            assert drawn == set(favourites)
     assert few
 
 

@@ -19,9 +19,10 @@ torch = pytest.importorskip("torch")
 import pyramid_envs as pe
 from pyramid_envs import rng
 from pyramid_envs.agents import checkpoint
-from pyramid_envs.agents.fixed import GreedyAgent
+from pyramid_envs.agents.fixed import Adviser
 from pyramid_envs.agents.learned import LearnedAgent
 from pyramid_envs.agents.networks import GatedLayer, build, default_kind, initialise
+from pyramid_envs.kernels import GRADES
 
 ROOT = Path(__file__).parent.parent
 NETWORK = {"kind": "mlp", "hidden": [8]}
@@ -348,26 +349,26 @@ def test_drawn_actions_have_the_networks_probabilities(treehouse):
 
 
 @pytest.mark.parametrize("kind", ["mlp", "sparse"])
-def test_an_advised_network_begins_by_playing_as_greedy_does(game, kind):
+def test_an_advised_network_begins_by_playing_as_advised(game, kind):
     batch = positions(game, 64)
     network = build({"kind": kind, "hidden": [8], "advised": True}, game.observation_shape, game.num_actions)
     initialise(network, torch.Generator().manual_seed(1))
     agent = LearnedAgent(network, game, deterministic=True)
     actions = agent.act(batch.rows, batch.observations, batch.masks, batch.seats, batch.keys(rng.MOVE))
-    assert GreedyAgent(game).advise(batch.rows, batch.masks)[np.arange(64), actions].all()
+    assert (Adviser(game).advise(batch.rows, batch.masks)[np.arange(64), actions] == GRADES).all()
 
 
 @pytest.mark.parametrize("kind", ["mlp", "sparse"])
 def test_an_advised_network_sees_the_advice_and_learns_how_much_it_is_worth(treehouse, kind):
     batch = positions(treehouse, 4)
     network = build({"kind": kind, "hidden": [8], "advised": True}, treehouse.observation_shape, treehouse.num_actions)
-    advice = np.eye(treehouse.num_actions, dtype=np.int8)[[3, 5, 7, 9]]
+    advice = GRADES * np.eye(treehouse.num_actions, dtype=np.int8)[[3, 5, 7, 9]]
     seen = torch.from_numpy(np.concatenate([batch.observations, advice], 1))
     with_advice, value = network(seen)
     without, other_value = network(torch.from_numpy(np.concatenate([batch.observations, 0 * advice], 1)))
     assert not torch.equal(value, other_value)
     network.advice.weight.data.zero_()
-    torch.testing.assert_close(with_advice - network(seen)[0], 4.0 * torch.from_numpy(advice))
+    torch.testing.assert_close(with_advice - network(seen)[0], 4.0 / GRADES * torch.from_numpy(advice))
     assert not torch.equal(network(seen)[0], without)
 
 

@@ -165,6 +165,13 @@ def test_a_game_that_is_cut_teaches_nothing_or_counts_as_is_said(tmp_path, monke
         assert (paid.sum(1) == 0).any()  # games that were won pay what they pay
 
 
+def test_the_advice_weighs_at_first_what_is_said(tmp_path):
+    settings = Settings(
+        run=str(tmp_path / "run"), total_steps=UPDATE, advised=True, advice_weight=7.0, learning_rate=0.0, **SMALL
+    )
+    assert checkpoint.load_network(train(settings), pe.make_game("treehouse")).advice.weight == 7.0
+
+
 # --------------------------------------------------------------------------------------------------------- resuming
 
 
@@ -290,6 +297,7 @@ def error_of(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
         (["--learning_rate", ".nan"], ["learning_rate", "nan"]),
         (["--gae_lambda", "1.5"], ["gae_lambda", "from 0 to 1"]),
         (["--cut_payoff", "-2"], ["cut_payoff", "from -1 to 1"]),
+        (["--advice_weight", "-1"], ["advice_weight", "at least 0"]),
         (["--hidden", "[0]"], ["layers must have at least 1"]),
         (["--magnet_every", "-1"], ["magnet_every", "at least 0"]),
         (["--network", "transformer"], ["'transformer'", "mlp"]),

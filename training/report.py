@@ -156,7 +156,7 @@ def model_card(game: Game, config: Mapping[str, Any], results: Mapping[str, Any]
         "## Limits",
         "It has met itself and the agents named above, and no people. Its value is an estimate for positions in which it is to",
         "move, between agents of its own kind.",
-        *(["Its network is advised: it also looks at what the fixed agent `greedy` would play, whenever it decides."] * advised),
+        *(["Its network is advised: whenever it decides, it also looks at what its game advises (kernel `advise`)."] * advised),
         "",
     ]
     return "\n".join(lines)

@@ -53,7 +53,7 @@ from tqdm import tqdm
 import pyramid_envs as pe
 from pyramid_envs import rng
 from pyramid_envs.agents import checkpoint
-from pyramid_envs.agents.fixed import GreedyAgent
+from pyramid_envs.agents.fixed import Adviser
 from pyramid_envs.agents.learned import LearnedAgent
 from pyramid_envs.agents.networks import build, default_kind, initialise, inputs, mask_logits
 from pyramid_envs.evaluation import Match, play_match
@@ -116,7 +116,10 @@ class Settings:
     separate_value: bool = False
     """Whether the value of an mlp has layers of its own."""
     advised: bool = False
-    """Whether an mlp, sparse or not, also looks at what greedy would play, and begins by playing much as it does."""
+    """Whether an mlp, sparse or not, also looks at what its game advises (what greedy would play, or better), and begins by
+    playing much like that."""
+    advice_weight: float = 4.0
+    """How much at first the logits of actions are raised that are advised most."""
     channels: int = 64
     """Planes of every layer of a conv."""
     blocks: int = 4
@@ -180,7 +183,7 @@ class Settings:
         counts = ["total_steps", "num_games", "plies", "epochs", "minibatch", "threads"]
         check_range(self, [*counts, "eval_every", "eval_games", "save_every", "keep"], 1)
         check_range(self, ["gae_lambda", "ema"], 0, 1)
-        weights = ["learning_rate", "final_learning_rate", "entropy", "final_entropy", "magnet", "value_weight"]
+        weights = ["advice_weight", "learning_rate", "final_learning_rate", "entropy", "final_entropy", "magnet", "value_weight"]
         check_range(self, [*weights, "clip", "max_gradient", "minutes", "final_games"], 0)
         check_range(self, ["cut_payoff"], -1, 1)
         if min(self.hidden, default=1) < 1:
@@ -235,6 +238,8 @@ def train(settings: Settings, resume: Path | None = None) -> Path:
     generator = torch.Generator().manual_seed(seed_for(settings.seed, 0))
     action_generator = torch.Generator(device).manual_seed(seed_for(settings.seed, 1))
     initialise(network, generator)
+    if settings.advised:
+        network.advice.weight.data.fill_(settings.advice_weight)  # type: ignore[union-attr, operator]
     if settings.start is not None:
         begun = checkpoint.find(settings.start)
         network, network_config = checkpoint.load_network(begun, game), checkpoint.read_config(begun)["network"]
@@ -250,8 +255,8 @@ def train(settings: Settings, resume: Path | None = None) -> Path:
 
     # A rollout. The first rows, one for each seat, hold the decisions that wait from the rollout before (see training.streams).
     rows = num_seats + settings.plies
-    greedy = GreedyAgent(game)
-    inputs_shape = inputs(network, greedy, batch.rows[:1], batch.observations[:1], batch.masks[:1]).shape[1:]
+    adviser = Adviser(game)
+    inputs_shape = inputs(network, adviser, batch.rows[:1], batch.observations[:1], batch.masks[:1]).shape[1:]
     observations = torch.zeros((rows, num_games, *inputs_shape), dtype=torch.int8, device=device)
     masks = torch.zeros((rows, num_games, game.num_actions), dtype=torch.bool, device=device)
     actions = torch.zeros((rows, num_games), dtype=torch.int64, device=device)
@@ -375,7 +380,7 @@ def train(settings: Settings, resume: Path | None = None) -> Path:
             lengths: list[np.ndarray[Any, Any]] = []
             with torch.inference_mode():
                 for t in range(num_seats, rows):
-                    seen = inputs(network, greedy, batch.rows, batch.observations, batch.masks)
+                    seen = inputs(network, adviser, batch.rows, batch.observations, batch.masks)
                     observations[t].copy_(torch.from_numpy(seen))
                     masks[t].copy_(torch.from_numpy(batch.masks))
                     seats[t] = batch.seats

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 from pyramid_envs.agents import Thought
 from pyramid_envs.game import Game
+from pyramid_envs.kernels import GRADES
 from pyramid_envs.threads import split
 
 
@@ -74,15 +76,37 @@ class GreedyAgent:
         split(run, len(masks))
         return actions
 
-    def advise(self, rows: NDArray[Any], masks: NDArray[np.bool_]) -> NDArray[np.int8]:
+    def favourites(self, rows: NDArray[Any], masks: NDArray[np.bool_]) -> NDArray[np.int8]:
         """int8[B, A]: 1 for every action that it might play, else 0."""
-        advice = np.empty(masks.shape, np.int8)
-        bits = masks.view(np.uint8)
+        return _weigh(self.game, self.game.drivers.favour_all, rows, masks)
 
-        def run(part: slice) -> None:
-            lab = np.zeros(8, self.game.row_dtype)
-            scores = np.empty((1, self.game.num_actions))
-            self.game.drivers.advise_all(self.game.tables, rows[part], bits[part], lab, scores, advice[part])
 
-        split(run, len(masks))
-        return advice
+class Adviser:
+    """Tells what a game advises: by its kernel `advise`, or without one what greedy might play."""
+
+    def __init__(self, game: Game) -> None:
+        self.game = game
+        self._thinks = hasattr(game.card.rules, "advise")
+
+    def advise(self, rows: NDArray[Any], masks: NDArray[np.bool_]) -> NDArray[np.int8]:
+        """int8[B, A]: GRADES for what is best, less for what is less good, 0 for what is not advised.
+
+        Args:
+            rows: [B], the positions; what is hidden from the seats to move does not matter.
+            masks: bool[B, A], what those may do.
+        """
+        if self._thinks:
+            return _weigh(self.game, self.game.drivers.advise_all, rows, masks)
+        return _weigh(self.game, self.game.drivers.favour_all, rows, masks) * np.int8(GRADES)
+
+
+def _weigh(game: Game, driver: Callable[..., None], rows: NDArray[Any], masks: NDArray[np.bool_]) -> NDArray[np.int8]:
+    weighed = np.empty(masks.shape, np.int8)
+    bits = masks.view(np.uint8)
+
+    def run(part: slice) -> None:
+        lab = np.zeros(8, game.row_dtype)
+        driver(game.tables, rows[part], bits[part], lab, np.empty((1, game.num_actions)), weighed[part])
+
+    split(run, len(masks))
+    return weighed

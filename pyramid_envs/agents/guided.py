@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from pyramid_envs import jit
 from pyramid_envs.agents import Thought, checkpoint, mcts
-from pyramid_envs.agents.fixed import GreedyAgent
+from pyramid_envs.agents.fixed import Adviser
 from pyramid_envs.agents.mcts import NODE, TREE_PLIES, choose, find, information_set, most_tried, payoff_range
 from pyramid_envs.agents.networks import inputs, mask_logits
 from pyramid_envs.agents.torch_extra import nn, torch
@@ -233,7 +233,7 @@ class GuidedAgent:
         self.simulations = simulations
         self.name = name
         self.device = torch.device(device)
-        self._greedy = GreedyAgent(game)
+        self._adviser = Adviser(game)
 
     @classmethod
     def load(cls, folder: str | Path, game: Game, simulations: int, device: str = "cpu") -> GuidedAgent:
@@ -356,7 +356,7 @@ class GuidedAgent:
         """The network's probabilities of the legal actions, float32[G, A], and its values, float32[G]."""
         policy = np.empty(masks.shape, np.float32)
         values = np.empty(len(masks), np.float32)
-        seen = inputs(self.network, self._greedy, rows, observations, masks)
+        seen = inputs(self.network, self._adviser, rows, observations, masks)
         with torch.inference_mode():
             for low in range(0, len(masks), CHUNK):
                 part = slice(low, low + CHUNK)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyramid_envs.agents import Thought, checkpoint
-from pyramid_envs.agents.fixed import GreedyAgent
+from pyramid_envs.agents.fixed import Adviser
 from pyramid_envs.agents.networks import inputs, mask_logits
 from pyramid_envs.agents.torch_extra import nn, torch
 from pyramid_envs.game import Game
@@ -18,7 +18,7 @@ _CHUNK = 8192  # rows that go through the network at once: more only costs memor
 
 
 class LearnedAgent:
-    """Plays by a network, from observations and masks, and what `greedy` would play if the network looks at that too.
+    """Plays by a network, from observations and masks, and the advice of the game if the network looks at that too.
 
     Args:
         network: observations to logits and values, of `pyramid_envs.agents.networks`; it is used, not copied.
@@ -34,7 +34,7 @@ class LearnedAgent:
         self.network = network
         self.game = game
         self.name = name
-        self._greedy = GreedyAgent(game)
+        self._adviser = Adviser(game)
         self.deterministic = deterministic
         self.device = torch.device(device)
 
@@ -85,7 +85,7 @@ class LearnedAgent:
 
     def inputs(self, rows: NDArray[Any], observations: NDArray[np.int8], masks: NDArray[np.bool_]) -> NDArray[np.int8]:
         """What the network looks at; see `pyramid_envs.agents.networks.inputs`."""
-        return inputs(self.network, self._greedy, rows, observations, masks)
+        return inputs(self.network, self._adviser, rows, observations, masks)
 
     def logits(self, seen: NDArray[np.int8], masks: NDArray[np.bool_]) -> NDArray[np.float32]:
         """float32[B, A]: the logits of a network that looks at `seen`, -1e9 for illegal actions."""

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyramid_envs.agents.fixed import GreedyAgent
+from pyramid_envs.agents.fixed import Adviser
 from pyramid_envs.agents.torch_extra import nn, torch
+from pyramid_envs.kernels import GRADES
 
 Tensor = torch.Tensor
 
@@ -42,11 +43,12 @@ class GatedLayer(nn.Module):
 
 
 class Advice(nn.Module):
-    """What a network makes of the advice of the agent `greedy`.
+    """What a network makes of its game's advice.
 
-    An advised network looks at [B, F + A] entries: the flattened observation, and behind it 1 for each action that greedy might
-    play, else 0 (`inputs` puts them together). Its layers see both, and the actions' logits are raised besides by a weight that
-    is learned; so it begins by playing much as greedy does, and learns where not to.
+    An advised network looks at [B, F + A] entries: the flattened observation, and behind it for each action how much
+    `pyramid_envs.agents.fixed.Adviser` advises it, 0 to GRADES (`inputs` puts them together). Its layers see both, the advice as
+    shares of GRADES, and the actions' logits are raised besides by these shares times a weight that is learned; so it begins by
+    playing much as advised, and learns where not to.
 
     Args:
         num_actions: A.
@@ -57,9 +59,13 @@ class Advice(nn.Module):
         self.num_actions = num_actions
         self.weight = nn.Parameter(torch.tensor(4.0))
 
-    def forward(self, logits: Tensor, entries: Tensor) -> Tensor:
-        """The logits, float[B, A], raised where entries [B, F + A] advise it."""
-        return logits + self.weight * entries[:, -self.num_actions :]
+    def scale(self, entries: Tensor) -> Tensor:
+        """Entries, float[B, F + A], with the advice as shares."""
+        return torch.cat([entries[:, : -self.num_actions], entries[:, -self.num_actions :] / GRADES], 1)
+
+    def forward(self, logits: Tensor, features: Tensor) -> Tensor:
+        """The logits, float[B, A], raised where scaled entries [B, F + A] advise it."""
+        return logits + self.weight * features[:, -self.num_actions :]
 
 
 class MLP(nn.Module):
@@ -93,7 +99,7 @@ class MLP(nn.Module):
 
     def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
         """Logits, float[B, A], not masked, and values, float[B], of observations [B, *observation_shape] of any dtype."""
-        features = observations.flatten(1).to(self.policy_head.weight.dtype)
+        features = _scaled(self.advice, observations.flatten(1).to(self.policy_head.weight.dtype))
         hidden = self.trunk(features)
         value_hidden = hidden if self.value_trunk is None else self.value_trunk(features)
         return _advised(self.advice, self.policy_head(hidden), features), self.value_head(value_hidden).squeeze(1)
@@ -123,7 +129,7 @@ class SparseMLP(nn.Module):
 
     def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
         """Logits, float[B, A], not masked, and values, float[B], of observations [B, *observation_shape] of any dtype."""
-        flat = observations.flatten(1)
+        flat = _scaled(self.advice, observations.flatten(1))
         rows, entries = flat.nonzero(as_tuple=True)
         counts = torch.bincount(rows, minlength=len(flat))
         numbers = flat[rows, entries].to(self.first_bias.dtype)
@@ -197,20 +203,20 @@ def build(config: Mapping[str, Any], observation_shape: Sequence[int], num_actio
 
 
 def inputs(
-    network: nn.Module, greedy: GreedyAgent, rows: NDArray[Any], observations: NDArray[np.int8], masks: NDArray[np.bool_]
+    network: nn.Module, adviser: Adviser, rows: NDArray[Any], observations: NDArray[np.int8], masks: NDArray[np.bool_]
 ) -> NDArray[np.int8]:
     """What a network looks at: int8[B, *observation_shape], or int8[B, F + A] if it is advised.
 
     Args:
         network: which looks.
-        greedy: of the game.
+        adviser: of the game.
         rows: [B], the positions.
         observations: int8[B, *observation_shape], of the seats to move.
         masks: bool[B, A], what those may do.
     """
     if getattr(network, "advice", None) is None:
         return observations
-    return np.concatenate([observations.reshape(len(rows), -1), greedy.advise(rows, masks)], 1)
+    return np.concatenate([observations.reshape(len(rows), -1), adviser.advise(rows, masks)], 1)
 
 
 def mask_logits(logits: Tensor, masks: Tensor) -> Tensor:
@@ -229,8 +235,12 @@ def initialise(network: nn.Module, generator: torch.Generator) -> None:
             nn.init.normal_(module.weight, std=0.1, generator=generator)  # as if a hundred entries were not 0
 
 
-def _advised(advice: Advice | None, logits: Tensor, entries: Tensor) -> Tensor:
-    return logits if advice is None else advice(logits, entries)
+def _scaled(advice: Advice | None, entries: Tensor) -> Tensor:
+    return entries if advice is None else advice.scale(entries)
+
+
+def _advised(advice: Advice | None, logits: Tensor, features: Tensor) -> Tensor:
+    return logits if advice is None else advice(logits, features)
 
 
 def _layers(sizes: Sequence[int], activation: str) -> nn.Sequential:

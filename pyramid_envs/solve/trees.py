@@ -182,7 +182,7 @@ class Tree:
 
     def like_greedy(self) -> NDArray[np.float64]:
         """The policy of the agent greedy: all the actions that score highest, alike."""
-        return GreedyAgent(self.game).advise(self.rows, self.masks).astype(np.float64)
+        return GreedyAgent(self.game).favourites(self.rows, self.masks).astype(np.float64)
 
     def likeliest(self, policy: NDArray[np.float64]) -> NDArray[np.float64]:
         """The policy that always plays what another one likes best, the first of several."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from functools import cache
 from typing import Any
@@ -10,7 +11,10 @@ import numpy as np
 import pytest
 
 import pyramid_envs as pe
+from pyramid_envs.agents.fixed import Adviser
+from pyramid_envs.games.twin_win import rules, tables
 from pyramid_envs.jit import COMPILED
+from pyramid_envs.kernels import GRADES
 from tests.oracles.twin_win import Oracle, setups
 from tests.playing import act
 
@@ -809,3 +813,124 @@ def test_the_greedy_agent_beats_random_play(num_players: int) -> None:
         won += (step.rewards[np.arange(60), greedy_seats] > 0).sum()
     assert decided > 100
     assert won > 0.95 * decided
+
+
+# ------------------------------------------------------------------------------------------------------------- advice
+
+
+def grades(game: pe.Game, row: Any) -> np.ndarray:
+    """How much each action is advised here."""
+    return Adviser(game).advise(row, game.legal_mask(row)[None])[0]
+
+
+def advice(game: pe.Game, row: Any) -> set[str]:
+    """The names of what is advised most here."""
+    return {game.action_name(row, action) for action in np.flatnonzero(grades(game, row) == GRADES).tolist()}
+
+
+def test_the_advice_is_to_win_if_one_can() -> None:
+    hands = "red tree, blue nest / black tree, black nest"
+    assert advice(*put({"N": "RS", "NE": "RL RM"}, hands, actions_left=1)) == {"N>NE"}
+    game, row = put({"N": "RS GL", "NE": "RL RM"}, hands)
+    assert advice(game, row) == {"N>C"}
+    assert advice(game, _after(game, row, "N>C")) == {"N>NE"}
+
+
+def test_the_advice_is_to_complete_no_goal_that_one_does_not_hold() -> None:
+    game, row = put(
+        {"N": "RS", "NE": "RL RM", "S": "BL", "SW": "BS BM"}, "green tree, green nest / red tree, blue nest", rest="E"
+    )
+    assert not advice(game, row) & {"N>NE", "S>SW"}
+
+
+def test_the_advice_is_to_break_what_another_seat_could_complete_in_a_turn() -> None:
+    game, row = put({"N": "RS", "NE": "RL RM"}, "green tree, black nest / red tree, blue nest", actions_left=1)
+    left_alone = _after(game, row, "pass")
+    assert wins_in_a_turn(game, left_alone)
+    for name in advice(game, row):
+        assert name.startswith("trade") or not wins_in_a_turn(game, _after(game, row, name)), name
+    assert any(not name.startswith("trade") for name in advice(game, row))
+
+
+def wins_in_a_turn(game: pe.Game, row: Any) -> bool:
+    """Whether the seat to move could win by moves in this turn."""
+    seat = game.to_move(row)
+    return any(
+        game.to_move(later) == pe.TERMINAL or (game.to_move(later) == seat and wins_in_a_turn(game, later))
+        for later in (_after(game, row, name) for name in legal(game, row) if ">" in name)
+    )
+
+
+@pytest.mark.parametrize("num_players", [2, 3])
+def test_the_advice_weighs_every_way_to_end_the_turn(num_players: int) -> None:
+    """By enumeration: what the hand promises at the end, less 1.5 times the danger; 0.016 are a grade."""
+    game = make(num_players)
+    rows = [row for row in positions(num_players) if game.to_move(row) >= 0]
+    for row in rows[:: 1 + len(rows) // 30]:
+        seat = game.to_move(row)
+        worth = np.full(game.num_actions, -np.inf)
+        for action in game.legal_actions(row).tolist():
+            later, goal = row.copy(), None
+            if action < rules.TRADE:
+                goal = moved(game, later, action, seat)
+            worth[action] = endings(game, later, seat, action, goal, int(row["actions_left"][0]))
+        if row["actions_left"][0] == 2:  # a trade may come first
+            for action in game.legal_actions(row).tolist():
+                later = row.copy()
+                if action < rules.TRADE and moved(game, later, action, seat) is None:
+                    for trade in (rules.TRADE, rules.TRADE + 1):
+                        worth[trade] = max(worth[trade], ending(game, later, seat, trade) + 0.001)
+        legal = game.legal_actions(row)
+        above = np.maximum(0, GRADES - (worth.max() - worth[legal]) / 0.016)
+        given = grades(game, row)[legal]
+        assert (given >= np.ceil(above - 1e-6)).all()  # rounded up, in either way where the sums are not exact
+        assert (given <= np.ceil(above + 1e-6)).all()
+
+
+def moved(game: pe.Game, row: Any, action: int, seat: int) -> float | None:
+    """Move, and keep the turn; what the goal that this completes is worth, if there is one."""
+    before = rules.goals(row[0])
+    cards = int(row["hands"][0, seat])
+    start, end = tables.WAYS[action]
+    piece = next(p for p in range(15) if row["cell"][0, p] == 16 * start + row["tall"][0, start] - 1)
+    row["cell"][0, piece] = 16 * end + row["tall"][0, end]
+    row["tall"][0, start] -= 1
+    row["tall"][0, end] += 1
+    made = rules.goals(row[0]) & ~before
+    return None if not made else rules.WIN if made & cards else rules.GIFT
+
+
+def endings(game: pe.Game, row: Any, seat: int, action: int, goal: float | None, actions_left: int) -> float:
+    """The best end of a turn that goes on with this action, already played on the board `row` if it is a move."""
+    if goal is not None:
+        return goal
+    if action >= rules.TRADE:
+        return ending(game, row, seat, action)
+    if actions_left == 1:
+        return ending(game, row, seat, rules.PASS)
+    best = max(ending(game, row, seat, last) for last in (rules.TRADE, rules.TRADE + 1, rules.PASS))
+    for last in range(rules.TRADE):
+        if row["tall"][0, tables.WAYS[last][0]]:
+            later = row.copy()
+            made = moved(game, later, last, seat)
+            best = max(best, ending(game, later, seat, rules.PASS) if made is None else made)
+    return best
+
+
+def ending(game: pe.Game, row: Any, seat: int, action: int) -> float:
+    """What a turn is worth that ends here with a trade or a pass."""
+    away = [rules.actions_to(game.tables[0], row[0], card) for card in range(10)]
+    hand = tables.cards_in(int(row["hands"][0, seat]))
+    others = [card for card in range(10) if card not in hand and away[card]]
+    near = sum(away[card] <= 2 for card in others)
+    held = 2 * (game.num_players - 1)
+    danger = 1 - math.comb(len(others) - near, held) / math.comb(len(others), held)
+    if action == rules.PASS:
+        return hope([away[card] for card in hand]) - 1.5 * danger
+    kept = hand[1 - (action - rules.TRADE)]
+    wins = sum(card not in hand and not away[card] for card in range(10)) / (10 - 2 * game.num_players)
+    return 2 * wins + (1 - wins) * np.mean([hope([away[kept], away[card]]) for card in others]) - 1.5 * danger
+
+
+def hope(away: list[int]) -> float:
+    return 1 - math.prod(1 - 0.75**n for n in away)

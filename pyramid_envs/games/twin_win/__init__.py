@@ -112,6 +112,11 @@ Greedy agent
     what it may bring; a goal that is on the board and has not won is certainly among the unused. The agent does not guard against
     what the others may do next.
 
+Advice
+    What networks that are advised look at (`pyramid_envs.agents.networks.Advice`) is what greedy would play if it did guard:
+    every end of its turn counts less by 1.5 times the chance that another seat then holds a goal that it could complete in one
+    turn, two actions or fewer away by the same estimate, as far as the seat knows.
+
 Versions
     0  first.
 """

@@ -74,6 +74,9 @@ assert NUM_SETUPS == 66240
 
 # The greedy agent's scores; a card whose goal is n actions away is worth DISCOUNT**n.
 WIN, GIFT, DISCOUNT = 2.0, -2.0, 0.65
+# The advice's: a card's discount, the weight of the danger that another seat's next turn wins, how much rather one trades first
+# than last, and what makes a grade.
+PATIENCE, CAUTION, CURIOSITY, GRADE = 0.75, 1.5, 0.001, 0.016
 
 # Where the parts of an observation begin (see the manual page).
 ABOVE = LEVELS * PLANE
@@ -373,7 +376,7 @@ def draw_from(tables, cards, key):
 def evaluate(tables, s, out, i):
     """The nearer a seat's cards are to their goals, the likelier it wins."""
     for p in range(tables.num_players):
-        out[i, p] = promise(tables, s, int(s.hands[p]), 0)
+        out[i, p] = promise(tables, s, int(s.hands[p]), 0, DISCOUNT)
 
 
 @kernel
@@ -388,12 +391,12 @@ def greedy(tables, s, lab, scores, i):
         if goal != NO_CARD:
             scores[i, a] = WIN if hand >> goal & 1 else GIFT
         elif last:
-            scores[i, a] = promise(tables, lab[0], hand, 0)
+            scores[i, a] = promise(tables, lab[0], hand, 0, DISCOUNT)
         else:
             scores[i, a] = best_second(tables, lab, hand)
     for k in range(2):
-        scores[i, TRADE + k] = trade_promise(tables, s, hand, k, int(s.actions_left) - 1)
-    scores[i, PASS] = promise(tables, s, hand, 0)
+        scores[i, TRADE + k] = trade_promise(tables, s, hand, k, int(s.actions_left) - 1, DISCOUNT)
+    scores[i, PASS] = promise(tables, s, hand, 0, DISCOUNT)
 
 
 @kernel
@@ -406,31 +409,92 @@ def best_second(tables, lab, hand):
         lab[1] = lab[0]
         goal = move(tables, lab[1], a)
         if goal == NO_CARD:
-            best = max(best, promise(tables, lab[1], hand, 0))
+            best = max(best, promise(tables, lab[1], hand, 0, DISCOUNT))
         elif hand >> goal & 1:
             return WIN
     for k in range(2):
-        best = max(best, trade_promise(tables, lab[0], hand, k, 0))
+        best = max(best, trade_promise(tables, lab[0], hand, k, 0, DISCOUNT))
     if tables.allow_pass:
-        best = max(best, promise(tables, lab[0], hand, 0))
+        best = max(best, promise(tables, lab[0], hand, 0, DISCOUNT))
     return best
 
 
 @kernel
-def promise(tables, s, hand, free):
+def advise(tables, s, lab, scores, i):
+    """As `greedy`, but what the others may do in a turn counts against every end of one's own."""
+    hand = int(s.hands[s.seat])
+    last = s.actions_left == 1
+    threat = CAUTION * danger(tables, s, hand)
+    for k in range(2):
+        scores[i, TRADE + k] = trade_promise(tables, s, hand, k, 0, PATIENCE) - threat
+    scores[i, PASS] = promise(tables, s, hand, 0, PATIENCE) - threat
+    for a in range(NUM_WAYS):
+        if s.tall[tables.way_from[a]] == 0:
+            continue
+        lab[0] = s
+        goal = move(tables, lab[0], a)
+        if goal != NO_CARD:
+            scores[i, a] = WIN if hand >> goal & 1 else GIFT
+            continue
+        threat = CAUTION * danger(tables, lab[0], hand)
+        scores[i, a] = promise(tables, lab[0], hand, 0, PATIENCE) - threat if last or tables.allow_pass else GIFT
+        if not last:
+            for k in range(2):
+                traded = trade_promise(tables, lab[0], hand, k, 0, PATIENCE) - threat
+                scores[i, a] = max(scores[i, a], traded)
+                # The other way round it comes to the same board, and the card is known before the move.
+                scores[i, TRADE + k] = max(scores[i, TRADE + k], traded + CURIOSITY)
+            scores[i, a] = max(scores[i, a], safest_move(tables, lab, hand))
+    for a in range(NUM_ACTIONS):
+        scores[i, a] /= GRADE
+
+
+@kernel
+def safest_move(tables, lab, hand):
+    """The best that a move can make of the board lab[0] as a turn's second action, for `advise`; lab[1] is scratch."""
+    best = GIFT
+    for a in range(NUM_WAYS):
+        if lab[0].tall[tables.way_from[a]] == 0:
+            continue
+        lab[1] = lab[0]
+        goal = move(tables, lab[1], a)
+        if goal == NO_CARD:
+            best = max(best, promise(tables, lab[1], hand, 0, PATIENCE) - CAUTION * danger(tables, lab[1], hand))
+        elif hand >> goal & 1:
+            return WIN
+    return best
+
+
+@kernel
+def danger(tables, s, hand):
+    """How likely another seat holds a goal that it could complete in one turn, as far as the holder of this hand knows."""
+    others = ALL_CARDS & ~hand & ~goals(s)
+    near = 0
+    for card in range(NUM_CARDS):
+        if others >> card & 1 and actions_to(tables, s, card) <= 2:
+            near += 1
+    rest = int(tables.card_count[others])
+    none = 1.0
+    for k in range(2 * (int(tables.num_players) - 1)):
+        none *= max(rest - near - k, 0) / (rest - k)
+    return 1.0 - none
+
+
+@kernel
+def promise(tables, s, hand, free, discount):
     """What a hand is worth on a board, 0 to 1: each of its cards counts the less, the farther its goal is off.
 
-    ``free`` is how many more actions the seat has before anybody else moves.
+    ``free`` is how many more actions the seat has before anybody else moves. A goal that is n away counts discount**n.
     """
     miss = 1.0
     for k in range(tables.card_count[hand]):
         away = max(actions_to(tables, s, int(tables.nth_card[hand, k])) - free, 0)
-        miss *= 1.0 - DISCOUNT**away
+        miss *= 1.0 - discount**away
     return 1.0 - miss
 
 
 @kernel
-def trade_promise(tables, s, hand, k, free):
+def trade_promise(tables, s, hand, k, free, discount):
     """The mean worth of the hand after a trade of its k-th card, over the cards that may come, as far as the seat knows."""
     keeps = hand & ~(1 << int(tables.nth_card[hand, k]))
     finished = goals(s)  # certainly unused, for their holders would have won: drawing one of them wins
@@ -439,7 +503,7 @@ def trade_promise(tables, s, hand, k, free):
     total = 0.0
     for card in range(NUM_CARDS):
         if others >> card & 1:
-            total += promise(tables, s, keeps | 1 << card, free)
+            total += promise(tables, s, keeps | 1 << card, free, discount)
     return wins * WIN + (1.0 - wins) * total / int(tables.card_count[others])
 
 
