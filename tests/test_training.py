@@ -165,6 +165,14 @@ def test_a_game_that_is_cut_teaches_nothing_or_counts_as_is_said(tmp_path, monke
         assert (paid.sum(1) == 0).any()  # games that were won pay what they pay
 
 
+@pytest.mark.parametrize("against", [None, "random"])
+def test_a_card_tells_against_whom_an_agent_has_learned(tmp_path, against):
+    folder = train(Settings(run=str(tmp_path / "run"), total_steps=UPDATE, against=against, **SMALL))
+    card = (folder / checkpoint.CARD).read_text()
+    assert ("It has learned against `random` in all other seats" in card) == (against is not None)
+    assert ("It has met itself" in card) == (against is None)
+
+
 def test_the_advice_weighs_at_first_what_is_said(tmp_path):
     settings = Settings(
         run=str(tmp_path / "run"), total_steps=UPDATE, advised=True, advice_weight=7.0, learning_rate=0.0, **SMALL

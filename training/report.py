@@ -109,6 +109,16 @@ def model_card(game: Game, config: Mapping[str, Any], results: Mapping[str, Any]
     changed = {name: value for name, value in game.options.items() if value != game.card.resolve({})[name]}
     literals = {name: json.dumps(value) if isinstance(value, str) else repr(value) for name, value in changed.items()}
     advised = bool(config["network"].get("advised"))
+    against = config["settings"].get("against")
+    limits = (
+        "It has met itself and the agents named above, and no people. Its value is an estimate for positions in which it is to\n"
+        "move, between agents of its own kind."
+    )
+    if against is not None:
+        limits = (
+            f"It has learned against `{against}` in all other seats, not against itself, and has met no people. Its value is an\n"
+            "estimate for positions in which it is to move, against that opponent."
+        )
     call = ", ".join([f'"{game.name}"', *(f"{name}={literal}" for name, literal in literals.items())])
     lines = [
         "---",
@@ -154,9 +164,8 @@ def model_card(game: Game, config: Mapping[str, Any], results: Mapping[str, Any]
         "```",
         "",
         "## Limits",
-        "It has met itself and the agents named above, and no people. Its value is an estimate for positions in which it is to",
-        "move, between agents of its own kind.",
-        *(["Its network is advised: whenever it decides, it also looks at what its game advises (kernel `advise`)."] * advised),
+        limits,
+        *(["Its network is advised: it also looks at what its game advises. What that is says docs/agents.md."] * advised),
         "",
     ]
     return "\n".join(lines)
