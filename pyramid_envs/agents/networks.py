@@ -59,13 +59,13 @@ class Advice(nn.Module):
         self.num_actions = num_actions
         self.weight = nn.Parameter(torch.tensor(4.0))
 
-    def scale(self, entries: Tensor) -> Tensor:
-        """Entries, float[B, F + A], with the advice as shares."""
-        return torch.cat([entries[:, : -self.num_actions], entries[:, -self.num_actions :] / GRADES], 1)
+    def shares(self, entries: Tensor) -> Tensor:
+        """float[B, A]: the advice in entries [B, F + A], from 0 to 1."""
+        return entries[:, -self.num_actions :] / GRADES
 
-    def forward(self, logits: Tensor, features: Tensor) -> Tensor:
-        """The logits, float[B, A], raised where scaled entries [B, F + A] advise it."""
-        return logits + self.weight * features[:, -self.num_actions :]
+    def forward(self, logits: Tensor, entries: Tensor) -> Tensor:
+        """The logits, float[B, A], raised where entries [B, F + A] advise it."""
+        return logits + self.weight * self.shares(entries)
 
 
 class MLP(nn.Module):
@@ -99,10 +99,13 @@ class MLP(nn.Module):
 
     def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
         """Logits, float[B, A], not masked, and values, float[B], of observations [B, *observation_shape] of any dtype."""
-        features = _scaled(self.advice, observations.flatten(1).to(self.policy_head.weight.dtype))
+        entries = observations.flatten(1).to(self.policy_head.weight.dtype)
+        features = entries
+        if self.advice is not None:
+            features = torch.cat([entries[:, : -self.advice.num_actions], self.advice.shares(entries)], 1)
         hidden = self.trunk(features)
         value_hidden = hidden if self.value_trunk is None else self.value_trunk(features)
-        return _advised(self.advice, self.policy_head(hidden), features), self.value_head(value_hidden).squeeze(1)
+        return _advised(self.advice, self.policy_head(hidden), entries), self.value_head(value_hidden).squeeze(1)
 
 
 class SparseMLP(nn.Module):
@@ -129,10 +132,12 @@ class SparseMLP(nn.Module):
 
     def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
         """Logits, float[B, A], not masked, and values, float[B], of observations [B, *observation_shape] of any dtype."""
-        flat = _scaled(self.advice, observations.flatten(1))
+        flat = observations.flatten(1)
         rows, entries = flat.nonzero(as_tuple=True)
         counts = torch.bincount(rows, minlength=len(flat))
         numbers = flat[rows, entries].to(self.first_bias.dtype)
+        if self.advice is not None:
+            numbers = torch.where(entries < flat.shape[1] - self.advice.num_actions, numbers, numbers / GRADES)
         features = self.first(entries, counts.cumsum(0) - counts, per_sample_weights=numbers) + self.first_bias
         hidden = self.trunk(torch.relu(features))
         return _advised(self.advice, self.policy_head(hidden), flat), self.value_head(hidden).squeeze(1)
@@ -235,12 +240,8 @@ def initialise(network: nn.Module, generator: torch.Generator) -> None:
             nn.init.normal_(module.weight, std=0.1, generator=generator)  # as if a hundred entries were not 0
 
 
-def _scaled(advice: Advice | None, entries: Tensor) -> Tensor:
-    return entries if advice is None else advice.scale(entries)
-
-
-def _advised(advice: Advice | None, logits: Tensor, features: Tensor) -> Tensor:
-    return logits if advice is None else advice(logits, features)
+def _advised(advice: Advice | None, logits: Tensor, entries: Tensor) -> Tensor:
+    return logits if advice is None else advice(logits, entries)
 
 
 def _layers(sizes: Sequence[int], activation: str) -> nn.Sequential:
