@@ -17,7 +17,7 @@ from pyramid_envs.jit import kernel
 
 CHANCE = -1  # to_move: a die, a card or a tile comes next
 TERMINAL = -2  # to_move: the game is over
-GRADES = 16  # of advice: what is best, 0 for what is not advised at all
+GRADES = 16  # of advice: the highest, for what is best or less than a grade worse; 0: not advised at all
 
 # ------------------------------------------------------------------------------------------------------------ required
 

@@ -372,6 +372,22 @@ def test_an_advised_network_sees_the_advice_and_learns_how_much_it_is_worth(tree
     assert not torch.equal(network(seen)[0], without)
 
 
+@pytest.mark.parametrize("kind", ["mlp", "sparse"])
+def test_the_layers_of_an_advised_network_see_shares(treehouse, kind):
+    """The highest advice weighs as much in the first layer as an entry of 1 does."""
+    size = treehouse.observation_shape[0]
+    network = build({"kind": kind, "hidden": [8], "advised": True}, treehouse.observation_shape, treehouse.num_actions)
+    weights = network.trunk[0].weight.data.T if kind == "mlp" else network.first.weight.data
+    weights[size] = weights[0]
+    network.advice.weight.data.zero_()
+    seen = torch.zeros((2, size + treehouse.num_actions), dtype=torch.int8)
+    seen[0, 0], seen[1, size] = 1, GRADES
+    logits, value = network(seen)
+    torch.testing.assert_close(logits[0], logits[1])
+    torch.testing.assert_close(value[0], value[1])
+    assert not torch.equal(value[0], network(torch.zeros_like(seen))[1][0])
+
+
 def test_a_gated_layer_multiplies_what_a_sum_would_only_add():
     layer = GatedLayer(2, 1)
     layer.linear.weight.data = torch.tensor([[1.0, -1.0], [1.0, -1.0]])

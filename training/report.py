@@ -109,16 +109,18 @@ def model_card(game: Game, config: Mapping[str, Any], results: Mapping[str, Any]
     changed = {name: value for name, value in game.options.items() if value != game.card.resolve({})[name]}
     literals = {name: json.dumps(value) if isinstance(value, str) else repr(value) for name, value in changed.items()}
     advised = bool(config["network"].get("advised"))
-    against = config["settings"].get("against")
+    against, start = config["settings"].get("against"), config["settings"].get("start")
     limits = (
         "It has met itself and the agents named above, and no people. Its value is an estimate for positions in which it is to\n"
         "move, between agents of its own kind."
     )
     if against is not None:
         limits = (
-            f"It has learned against `{against}` in all other seats, not against itself, and has met no people. Its value is an\n"
-            "estimate for positions in which it is to move, against that opponent."
+            f"It has learned against `{against}` in all other seats, and has met no people. Its value is an estimate for\n"
+            "positions in which it is to move, against that opponent."
         )
+    if start is not None:
+        limits += f"\nIt began with the network of `{start}`."
     call = ", ".join([f'"{game.name}"', *(f"{name}={literal}" for name, literal in literals.items())])
     lines = [
         "---",

@@ -89,7 +89,7 @@ class Adviser:
         self._thinks = hasattr(game.card.rules, "advise")
 
     def advise(self, rows: NDArray[Any], masks: NDArray[np.bool_]) -> NDArray[np.int8]:
-        """int8[B, A]: GRADES for what is best, less for what is less good, 0 for what is not advised.
+        """int8[B, A]: GRADES for what is best or less than a grade worse, less for what is less good, 0 for what is not advised.
 
         Args:
             rows: [B], the positions; what is hidden from the seats to move does not matter.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from functools import cache
@@ -861,10 +862,11 @@ def wins_in_a_turn(game: pe.Game, row: Any) -> bool:
     )
 
 
+@pytest.mark.parametrize("allow_pass", [True, False])
 @pytest.mark.parametrize("num_players", [2, 3])
-def test_the_advice_weighs_every_way_to_end_the_turn(num_players: int) -> None:
+def test_the_advice_weighs_every_way_to_end_the_turn(num_players: int, allow_pass: bool) -> None:
     """By enumeration: what the hand promises at the end, less 1.5 times the danger; 0.016 are a grade."""
-    game = make(num_players)
+    game = make(num_players, allow_pass)
     rows = [row for row in positions(num_players) if game.to_move(row) >= 0]
     for row in rows[:: 1 + len(rows) // 30]:
         seat = game.to_move(row)
@@ -885,6 +887,24 @@ def test_the_advice_weighs_every_way_to_end_the_turn(num_players: int) -> None:
         given = grades(game, row)[legal]
         assert (given >= np.ceil(above - 1e-6)).all()  # rounded up, in either way where the sums are not exact
         assert (given <= np.ceil(above + 1e-6)).all()
+
+
+@pytest.mark.parametrize("num_players", [2, 3])
+def test_the_danger_is_that_another_seat_holds_what_is_two_moves_away(num_players: int) -> None:
+    """Five colours lie ready: the share of all deals of two cards to each other seat in which one of the near goals is held."""
+    game, row = put(
+        {"N": "RS", "NE": "RL RM", "S": "BS", "SW": "BL BM"},
+        ["green tree, black nest / red tree, blue nest", "green tree, black nest / red tree, blue nest / red nest, blue tree"][
+            num_players - 2
+        ],
+    )
+    hand = int(row["hands"][0, 0])
+    away = [rules.actions_to(game.tables[0], row[0], card) for card in range(10)]
+    others = [card for card in range(10) if not hand >> card & 1]
+    near = {card for card in others if away[card] <= 2}
+    assert near
+    deals = list(itertools.combinations(others, 2 * (num_players - 1)))
+    assert rules.danger(game.tables[0], row[0], hand) == pytest.approx(np.mean([not near.isdisjoint(deal) for deal in deals]))
 
 
 def moved(game: pe.Game, row: Any, action: int, seat: int) -> float | None:
@@ -908,7 +928,8 @@ def endings(game: pe.Game, row: Any, seat: int, action: int, goal: float | None,
         return ending(game, row, seat, action)
     if actions_left == 1:
         return ending(game, row, seat, rules.PASS)
-    best = max(ending(game, row, seat, last) for last in (rules.TRADE, rules.TRADE + 1, rules.PASS))
+    passes = (rules.PASS,) if game.options["allow_pass"] else ()
+    best = max(ending(game, row, seat, last) for last in (rules.TRADE, rules.TRADE + 1, *passes))
     for last in range(rules.TRADE):
         if row["tall"][0, tables.WAYS[last][0]]:
             later = row.copy()

@@ -75,7 +75,7 @@ assert NUM_SETUPS == 66240
 # The greedy agent's scores; a card whose goal is n actions away is worth DISCOUNT**n.
 WIN, GIFT, DISCOUNT = 2.0, -2.0, 0.65
 # The advice's: a card's discount, the weight of the danger that another seat's next turn wins, how much rather one trades first
-# than last, and what makes a grade.
+# than last (a hair: less than a grade), and what makes a grade.
 PATIENCE, CAUTION, CURIOSITY, GRADE = 0.75, 1.5, 0.001, 0.016
 
 # Where the parts of an observation begin (see the manual page).
@@ -430,6 +430,7 @@ def advise(tables, s, lab, scores, i):
     scores[i, PASS] = promise(tables, s, hand, 0, PATIENCE) - threat
     for a in range(NUM_WAYS):
         if s.tall[tables.way_from[a]] == 0:
+            scores[i, a] = GIFT
             continue
         lab[0] = s
         goal = move(tables, lab[0], a)
