@@ -58,7 +58,16 @@ def deal(tables, rows, clocks, initial, i):
     settle(tables, rows[i], clocks[i].seed, clocks[i].episode, 0)
 
 
-INNER = (settle, write_views, deal)
+def best_legal(masks, b, scores):
+    """The highest of scores[0] of an action that masks[b] allows."""
+    best = -np.inf
+    for a in range(masks.shape[1]):
+        if masks[b, a]:
+            best = max(best, scores[0, a])
+    return best
+
+
+INNER = (settle, write_views, deal, best_legal)
 
 # ---------------------------------------------------------------------------------------------- outer: one game at a time
 # `tables` and `row` are record arrays of one row: as arguments from Python these are much cheaper than records.
@@ -260,10 +269,7 @@ def favour_all(tables, rows, masks, lab, scores, favoured):
     """Write favoured[b, a]: 1 for the legal actions that `greedy_all` draws from, else 0; `scores` is scratch, float64[1, A]."""
     for b in range(rows.shape[0]):
         greedy(tables[0], rows[b], lab, scores, 0)
-        best = -np.inf
-        for a in range(masks.shape[1]):
-            if masks[b, a]:
-                best = max(best, scores[0, a])
+        best = best_legal(masks, b, scores)
         for a in range(masks.shape[1]):
             favoured[b, a] = masks[b, a] and scores[0, a] == best
 
@@ -274,10 +280,7 @@ def advise_all(tables, rows, masks, lab, scores, advice):
     """
     for b in range(rows.shape[0]):
         advise(tables[0], rows[b], lab, scores, 0)
-        best = -np.inf
-        for a in range(masks.shape[1]):
-            if masks[b, a]:
-                best = max(best, scores[0, a])
+        best = best_legal(masks, b, scores)
         for a in range(masks.shape[1]):
             advice[b, a] = np.ceil(max(0.0, GRADES - (best - scores[0, a]))) if masks[b, a] else 0
 

@@ -138,7 +138,7 @@ def test_a_games_advice_is_legal_and_knows_only_what_the_seat_knows(game: pe.Gam
 
 def test_a_game_without_thoughts_of_its_own_advises_what_greedy_might_play(game: pe.Game, rows: list[Any]) -> None:
     if hasattr(game.card.rules, "advise"):
-        pytest.skip("it has thoughts of its own")
+        pytest.skip("it has thoughts of its own")  # which its own tests look at
     greedy: Any = pe.make_agent("greedy", game)
     for row in decisions(game, rows)[::4]:
         mask = game.legal_mask(row)[None]
