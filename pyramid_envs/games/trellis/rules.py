@@ -49,6 +49,20 @@ EMPTY, FLOWER = 1, 2  # in `vines`
 SLOT = 1 + MAX_TILES  # in `grid`
 DRAW, TILE, CELL, ROTATION, OWNER, COLOUR, BOARD_CELL, BOARD_COLOUR, OVER = range(9)
 
+# The advice's. Those from TEMPO to FINISH were fitted (logistic regression) to how many of 32 games each greedy agents won from
+# 236,000 ends of turns with two seats.
+SHORTLIST = 32  # placements of a turn that are looked at
+LEAD = 0.3  # flowers that an open end of a vine to claim is worth
+GRADE = 0.05  # of the logarithm of the odds
+TEMPO = 0.16  # that logarithm between equals, for the one who has just played
+STEEPNESS, LATE = 1.66, 0.041  # what it rises by a flower with 18 left to both together, and how much more for each that is fewer
+SEQUEL, REPLY, END = 0.6, 1.1, 0.066  # in flowers: those of the own next turn and of the next seat's; an open end
+TURN = 8.0  # flowers: no turn counts more
+FINISH = (0.0, 0.52, 0.89)  # the chance still to win with so many tiles in the hand by each of which it would be won now
+WIN, LOSS = 1000.0, -1000.0  # by a turn
+CERTAIN = 20.0
+VINES = 90  # six colours between any two edges
+
 # Planes of an observation; flowers of P seats between the edges and the rest.
 EDGE_PLANES = 36
 FLOWER_PLANES = 6  # for each seat
@@ -555,9 +569,7 @@ def greedy(tables, s, lab, scores, i):
     phase = int(s.phase)
     seat = int(s.seat)
     if phase in (TILE, CELL, ROTATION):
-        longest = 0
-        for k in range(s.tiles):
-            longest = max(longest, longest_strand(tables, s, k))
+        longest = longest_on_board(tables, s)
         for j in range(HAND):
             tile = int(s.hands[seat, j])
             if tile == NO_TILE or (phase != TILE and j + 1 != s.pick):
@@ -603,8 +615,57 @@ def longest_strand(tables, s, k):
 
 
 @kernel
+def longest_on_board(tables, s):
+    """The most vines that bloom by one claim."""
+    longest = 0
+    for k in range(int(s.tiles)):
+        longest = max(longest, longest_strand(tables, s, k))
+    return longest
+
+
+@kernel
+def contest_winner(s, one, other):
+    """Whom greedy gives a contested vine to: itself, else who has more flowers left."""
+    if s.seat == one or s.seat == other:
+        return int(s.seat)
+    return one if s.left[one] > s.left[other] else other
+
+
+@kernel
 def prospect(tables, s, cell, face, longest):
-    """What planting a tile so on a cell is worth to the active seat, the turn's claims and gifts included.
+    """What planting a tile so on a cell is worth to the active seat: see `turn_worth`."""
+    tile = face // 6
+    a, b, c = int(tables.colours[tile, 0]), int(tables.colours[tile, 1]), int(tables.colours[tile, 2])
+    ends = tables.ends[face]
+    return turn_worth(
+        tables,
+        s,
+        vine_worth(tables, s, cell, a, int(ends[a, 0]), int(ends[a, 1])),
+        vine_worth(tables, s, cell, b, int(ends[b, 0]), int(ends[b, 1])),
+        vine_worth(tables, s, cell, c, int(ends[c, 0]), int(ends[c, 1])),
+        longest,
+    )
+
+
+@kernel
+def vine_worth(tables, s, cell, colour, e, f):
+    """What happens if a vine of this colour between two edges is planted on a cell.
+
+    How many vines bloom if it is claimed; or if it meets a flower how many bloom at once, from bit 8 + 12 * its owner on; or if
+    two seats contest it -1 - (4 * one + other).
+    """
+    one = flower_over(tables, s, cell, e, colour) - FLOWER
+    other = flower_over(tables, s, cell, f, colour) - FLOWER
+    if one >= 0 and other >= 0 and one != other:
+        return -1 - (4 * one + other)
+    count = strand(tables, s, cell, e, f, colour, 0)
+    count = 1 - count if count < 0 else 1 + count + strand(tables, s, cell, f, e, colour, 0)
+    return count << (8 + 12 * max(one, other)) if max(one, other) >= 0 else count
+
+
+@kernel
+def turn_worth(tables, s, a, b, c, longest):
+    """What planting a tile with vines of these worths brings the active seat, the turn's claims and gifts included.
 
     Claims beyond those on the new tile are guessed: one of `longest` vines, then single ones.
     """
@@ -613,35 +674,28 @@ def prospect(tables, s, cell, face, longest):
     bloomed = 0  # of each seat, 12 bits
     named = 0  # likewise, of contested vines
     most, middle, least, free = 0, 0, 0, 0  # what the vines left to claim would bring
-    for j in range(3):
-        colour = int(tables.colours[face // 6, j])
-        one = flower_over(tables, s, cell, int(tables.ends[face, colour, 0]), colour) - FLOWER
-        other = flower_over(tables, s, cell, int(tables.ends[face, colour, 1]), colour) - FLOWER
-        count = bloom(tables, s, cell, face, colour, 0)
-        if one >= 0 and other >= 0 and one != other:
-            owner = one if s.left[one] > s.left[other] else other
-            if seat in (one, other):
-                owner = seat
-            named += 1 << (12 * owner)
-        elif one >= 0 or other >= 0:
-            bloomed += count << (12 * max(one, other))
+    for worth in (a, b, c):
+        if worth < 0:
+            named += 1 << (12 * contest_winner(s, (-1 - worth) // 4, (-1 - worth) % 4))
+        elif worth > 255:
+            bloomed += worth >> 8
         else:
             free += 1
-            if count > most:
-                most, middle, least = count, most, middle
-            elif count > middle:
-                middle, least = count, middle
+            if worth > most:
+                most, middle, least = worth, most, middle
+            elif worth > middle:
+                middle, least = worth, middle
             else:
-                least = count
+                least = worth
     own = (bloomed >> (12 * seat)) & 4095
     if own >= s.left[seat]:
-        return 1000.0
+        return WIN
     others = 0
     for p in range(n):
         if p != seat:
             flowers = ((bloomed + named) >> (12 * p)) & 4095
             if flowers >= s.left[p]:
-                return -1000.0
+                return LOSS
             others += flowers
     own += (named >> (12 * seat)) & 4095
     claims = 1 + others
@@ -652,4 +706,211 @@ def prospect(tables, s, cell, face, longest):
         own += least
     if claims > free and longest > 0:
         own += longest + claims - free - 1
-    return 1000.0 if own >= s.left[seat] else float(own - others)
+    return WIN if own >= s.left[seat] else float(own - others)
+
+
+# -------------------------------------------------------------------------------------------------------------- advice
+
+
+@kernel
+def advise(tables, s, lab, scores, i):
+    """The turns that greedy likes best, by how the seat stands after them: `odds`."""
+    seat = int(s.seat)
+    if s.phase in (TILE, CELL, ROTATION):
+        for a in range(scores.shape[1]):
+            scores[i, a] = -2 * CERTAIN
+        worths = np.empty((MAX_FRONTIER, VINES), np.int64)
+        codes = np.empty(SHORTLIST, np.int64)
+        for k in range(shortlist(tables, s, codes, np.empty(SHORTLIST))):
+            j, slot, turn = codes[k] // (6 * MAX_FRONTIER), codes[k] // 6 % MAX_FRONTIER, codes[k] % 6
+            lab[0] = s
+            lab[0].pick = j + 1
+            lab[0].target = s.frontier[slot]
+            plant(tables, lab[0], turn)
+            finish_turn(tables, lab[0])
+            action = j
+            if s.phase == CELL:
+                action = HAND + int(tables.number[s.frontier[slot]])
+            elif s.phase == ROTATION:
+                action = tables.rotations + turn
+            scores[i, action] = max(scores[i, action], odds(tables, lab[0], seat, worths))
+    elif s.phase == OWNER:
+        greedy(tables, s, lab, scores, i)
+    elif s.phase == BOARD_CELL:
+        for k in range(int(s.tiles)):
+            best = 0.0
+            for colour in range(6):
+                best = max(best, claim_worth(tables, s, k, colour))
+            scores[i, HAND + tables.number[s.cell[k]]] = best
+    else:
+        k = int(claimed_tile(s))
+        for colour in range(6):
+            scores[i, tables.claims + colour] = claim_worth(tables, s, k, colour)
+    for a in range(scores.shape[1]):
+        scores[i, a] /= GRADE
+
+
+@kernel
+def shortlist(tables, s, codes, worths):
+    """How many placements are written to `codes`: those that greedy likes best, best first.
+
+    A code is (place in the hand * MAX_FRONTIER + slot) * 6 + turn.
+    """
+    seat = int(s.seat)
+    longest = longest_on_board(tables, s)
+    size = 0
+    for j in range(HAND):
+        tile = int(s.hands[seat, j])
+        if tile == NO_TILE or (s.phase != TILE and j + 1 != s.pick):
+            continue
+        for slot in range(int(s.room)):
+            cell = int(s.frontier[slot])
+            if s.phase == ROTATION and cell != s.target:
+                continue
+            for turn in range(6):
+                worth = prospect(tables, s, cell, int(tables.face[tile, turn]), longest)
+                if size == SHORTLIST and worth <= worths[size - 1]:
+                    continue
+                size = min(size + 1, SHORTLIST)
+                at = size - 1
+                while at > 0 and worths[at - 1] < worth:
+                    worths[at] = worths[at - 1]
+                    codes[at] = codes[at - 1]
+                    at -= 1
+                worths[at] = worth
+                codes[at] = (j * MAX_FRONTIER + slot) * 6 + turn
+    return size
+
+
+@kernel
+def finish_turn(tables, s):
+    """Play a turn on to its end after a tile was planted: own flowers first, then claims by their worth."""
+    while s.phase in (OWNER, COLOUR, BOARD_CELL):
+        if s.phase == OWNER:
+            colour = contested(tables, s)
+            cell, face = int(s.cell[s.tiles - 1]), int(s.face[s.tiles - 1])
+            one = flower_over(tables, s, cell, int(tables.ends[face, colour, 0]), colour) - FLOWER
+            other = flower_over(tables, s, cell, int(tables.ends[face, colour, 1]), colour) - FLOWER
+            after = contest_winner(s, one, other) - int(s.seat)
+            apply(tables, s, tables.owners + (after if after >= 0 else after + tables.num_players))
+            continue
+        first = int(s.tiles) - 1 if s.phase == COLOUR else 0
+        best, tile, vine = 0.0, 0, 0
+        for k in range(first, int(s.tiles)):
+            for colour in range(6):
+                worth = claim_worth(tables, s, k, colour)
+                if worth > best:
+                    best, tile, vine = worth, k, colour
+        if s.phase == BOARD_CELL:
+            apply(tables, s, HAND + int(tables.number[s.cell[tile]]))
+        apply(tables, s, tables.claims + vine)
+
+
+@kernel
+def claim_worth(tables, s, k, colour):
+    """The flowers that a claim of an empty vine brings, and a little for each of its own ends that is open; 0: not empty."""
+    if s.vines[k, colour] != EMPTY:
+        return 0.0
+    cell, face = int(s.cell[k]), int(s.face[k])
+    worth = float(bloom(tables, s, cell, face, colour, 0))
+    for end in range(2):
+        e = int(tables.ends[face, colour, end])
+        if e != NO_EDGE and s.grid[cell + tables.step[e]] >= SLOT:
+            worth += LEAD
+    return worth
+
+
+@kernel
+def odds(tables, s, seat, worths):
+    """How a seat stands at the end of its turn: the logarithm of the odds that it wins. The board's seat to move is changed.
+
+    The next seat's turn is weighed for all hands that it may hold, each as likely; the own one after it as if the board stayed as
+    it is. `worths` is scratch.
+    """
+    if s.phase == OVER:
+        return CERTAIN if s.left[seat] == 0 else -CERTAIN
+    n = int(tables.num_players)
+    left, others = float(s.left[seat]), 0.0
+    for p in range(n):
+        if p != seat:
+            others += float(s.left[p]) / (n - 1)
+    survey(tables, s, worths)
+    longest = longest_on_board(tables, s)
+    s.seat = seat
+    sequel, winning = 0.0, 0
+    for j in range(HAND):
+        if s.hands[seat, j] != NO_TILE:
+            worth = best_turn(tables, s, int(s.hands[seat, j]), longest, worths)
+            winning += worth == WIN
+            sequel = max(sequel, min(worth, left, TURN))
+    sure = FINISH[winning]
+    lead = others - left + SEQUEL * sequel + END * open_ends(tables, s, seat)
+    s.seat = seat + 1 if seat + 1 < n else 0
+    replies = np.empty(START)
+    size = 0
+    for t in range(START):
+        unseen = s.deck[t] == 1
+        for p in range(n):
+            for j in range(HAND):
+                unseen |= p != seat and s.hands[p, j] == t
+        if unseen:
+            replies[size] = best_turn(tables, s, t, longest, worths)
+            size += 1
+    if size == 0:
+        replies[0], size = 0.0, 1
+    replies[:size].sort()
+    steepness = STEEPNESS * np.exp(LATE * (18 - left - others))
+    chance, hands = 0.0, 0
+    for k in range(min(2, size - 1), size):
+        pairs = max(1, k * (k - 1) // 2)  # with so many pairs of worse tiles a tile makes a hand of which it is the best
+        hands += pairs
+        if replies[k] != WIN:
+            reply = max(-TURN, min(replies[k], TURN))
+            chance += pairs * (sure + (1 - sure) / (1 + np.exp(-TEMPO - steepness * (lead - REPLY * reply))))
+    chance /= hands
+    return np.log((chance + 0.001) / (1.001 - chance))
+
+
+@kernel
+def survey(tables, s, worths):
+    """Write to worths[slot, vine] what every vine that might be planted beside the board is worth: `vine_worth`."""
+    for slot in range(int(s.room)):
+        cell = int(s.frontier[slot])
+        for vine in range(VINES):
+            worths[slot, vine] = 1
+        for e in range(6):
+            k = tile_at(s, cell + tables.step[e])
+            if k >= 0:
+                colour = int(tables.facing[s.face[k], e])
+                for f in range(6):
+                    if f != e:
+                        vine = 15 * colour + int(tables.pair[e, f])
+                        worths[slot, vine] = vine_worth(tables, s, cell, colour, min(e, f), max(e, f))
+
+
+@kernel
+def open_ends(tables, s, seat):
+    """How many more open ends the flowers of a seat have than those of all others."""
+    count = 0
+    for slot in range(int(s.room)):
+        for e in range(6):
+            k = tile_at(s, s.frontier[slot] + tables.step[e])
+            if k >= 0:
+                flower = int(s.vines[k, tables.facing[s.face[k], e]])
+                if flower == FLOWER + seat:
+                    count += 1
+                elif flower >= FLOWER:
+                    count -= 1
+    return count
+
+
+@kernel
+def best_turn(tables, s, tile, longest, worths):
+    """The best that planting a tile would bring the active seat, `worths` surveyed."""
+    best = LOSS
+    for turn in range(6):
+        vines = tables.vines[tables.face[tile, turn]]
+        a, b, c = int(vines[0]), int(vines[1]), int(vines[2])
+        for slot in range(int(s.room)):
+            best = max(best, turn_worth(tables, s, worths[slot, a], worths[slot, b], worths[slot, c], longest))
+    return best

@@ -128,6 +128,8 @@ def distance(q: int, r: int) -> int:
 #   facing       uint8[366, 6]     the colour that it shows to a neighbour's edge e: the one at its edge e + 3
 #   onward       uint8[366, 6]     the other end of the vine there, or NO_EDGE
 #   ends         uint8[366, 6, 2]  the edges where its vine of a colour ends, or NO_EDGE
+#   pair         uint8[6, 6]       a number of two edges, 0..14
+#   vines        uint8[366, 3]     15 * colour + the pair of its ends, of each vine of a face; the start tile: 0
 #   face         uint16[60, 6]     the face of a tile turned by k; equal faces have one number
 #   colours      uint8[60, 3]      the colours of a tile's vines, in order
 #   step         int64[7]          how far the neighbour over an edge is in the square of cells; NO_EDGE: 0
@@ -154,6 +156,13 @@ def _build(num_players: int, board_radius: int, texts: tuple[str, ...]) -> NDArr
             ends[face, colour, : len(found)] = found
             if len(found) == 2:
                 other[face, found] = found[::-1]
+    pair = np.zeros((6, 6), np.uint8)
+    for k, (e, f) in enumerate(combinations(range(6), 2)):
+        pair[e, f] = pair[f, e] = k
+    vines = np.zeros((len(edges), 3), np.uint8)
+    vines[: 6 * START] = [
+        [15 * c + pair[tuple(found[c])] for c in range(6) if found[c, 0] != NO_EDGE] for found in ends[: 6 * START].astype(int)
+    ]
     square, side = width(board_radius), 2 * board_radius + 1
     r, q = (axis.ravel() - square // 2 for axis in np.indices((square, square)))
     within = np.maximum(abs(q), abs(r)) <= board_radius
@@ -171,6 +180,8 @@ def _build(num_players: int, board_radius: int, texts: tuple[str, ...]) -> NDArr
         facing=np.roll(edges, -3, axis=1),
         onward=np.roll(other, -3, axis=1),
         ends=ends,
+        pair=pair,
+        vines=vines,
         face=np.array([[6 * t + turns.index(text) for text in turns] for t, turns in enumerate(lying[:START])], np.uint16),
         colours=np.array([[colour for colour in range(6) if COLOURS[colour] in text] for text in texts], np.uint8),
         step=np.array([*(dr * square + dq for dq, dr in DIRECTIONS), 0]),
