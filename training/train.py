@@ -120,7 +120,7 @@ class Settings:
     playing much like that."""
     advice_weight: float = 4.0
     """How much the logits of actions that are advised most are raised at first, in a new advised network. 4 suits a game that
-    advises what greedy would play; one that advises in grades, as Twin Win does, wants more, 12 there."""
+    advises what greedy would play; one that advises in grades, as Trellis and Twin Win do, wants more, 12 there."""
     channels: int = 64
     """Planes of every layer of a conv."""
     blocks: int = 4
