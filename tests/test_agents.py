@@ -17,7 +17,7 @@ from pyramid_envs.registry import card
 from tests.oracles import treehouse as oracle
 from tests.playing import act, decisions
 
-NAMES = ["random", "greedy", "mcts:8", "mcts:5@"]  # behind the @ comes the folder of a checkpoint
+NAMES = ["random", "greedy", "mcts:8", "mcts:5@", "rollouts:5@"]  # behind the @ comes the folder of a checkpoint
 
 
 @pytest.fixture(scope="session")
@@ -183,6 +183,9 @@ def test_a_learner_can_have_the_agent_as_its_opponent(game: pe.Game, name: str, 
         ("mcts:20@runs/a@b", True, "runs/a@b"),
         ("mcts:20@", False, "mcts:20@"),
         ("mcts:x@runs/a", False, "mcts:x@runs/a"),
+        ("rollouts:20@runs/a@b", True, "runs/a@b"),
+        ("rollouts:20@pretrained", True, None),
+        ("rollouts:20", False, "rollouts:20"),
         ("runs/a", False, "runs/a"),
     ],
 )
@@ -191,24 +194,28 @@ def test_names_tell_fixed_agents_and_folders(name: str, fixed: bool, folder: str
     assert checkpoint_in(name) == folder
 
 
-@pytest.mark.parametrize("name", ["mcts:0", "mcts:0@FOLDER"])
-def test_a_search_needs_a_simulation(name: str, game: pe.Game, request: pytest.FixtureRequest) -> None:
+@pytest.mark.parametrize("name", ["mcts:0", "mcts:0@FOLDER", "rollouts:0@FOLDER"])
+def test_a_search_needs_a_game_to_look_at(name: str, game: pe.Game, request: pytest.FixtureRequest) -> None:
     if "@" in name:
         name = name.replace("FOLDER", request.getfixturevalue("untrained"))
-    with pytest.raises(pe.AgentError, match="at least 1 simulation, not 0"):
+    with pytest.raises(pe.AgentError, match=r"at least 1 (simulation|game), not 0"):
         pe.make_agent(name, game)
 
 
-def test_a_search_is_not_guided_by_a_checkpoint_of_another_game(game: pe.Game, untrained: str) -> None:
+@pytest.mark.parametrize("kind", ["mcts", "rollouts"])
+def test_a_search_is_not_guided_by_a_checkpoint_of_another_game(game: pe.Game, untrained: str, kind: str) -> None:
     with pytest.raises(pe.CheckpointError, match="no folder"):
-        pe.make_agent("mcts:5@no/such/folder", game)
+        pe.make_agent(f"{kind}:5@no/such/folder", game)
     if game.name == "treehouse":
         other = pe.make_game("treehouse", num_players=game.num_players, dig_away=True)
         with pytest.raises(pe.CheckpointError, match="dig_away"):
-            pe.make_agent(f"mcts:5@{untrained}", other)
+            pe.make_agent(f"{kind}:5@{untrained}", other)
 
 
-@pytest.mark.parametrize("name", ["nobody", "Random", " random", "greedy:2", "mcts:5@", "no/such/folder", "pyproject.toml"])
+@pytest.mark.parametrize(
+    "name",
+    ["nobody", "Random", " random", "greedy:2", "mcts:5@", "rollouts:5", "rollouts:5@", "no/such/folder", "pyproject.toml"],
+)
 def test_an_unknown_agent_is_named_and_the_known_are_told(game: pe.Game, name: str) -> None:
     with pytest.raises(pe.AgentError) as caught:
         pe.make_agent(name, game)
@@ -445,6 +452,112 @@ def test_many_simulations_are_on_their_way_at_once_and_all_come_back() -> None:
         assert (tries >= 200).all()
         assert (tries < 210).all()
         assert (totals <= tries).all()
+
+
+# ------------------------------------------------------------------------------------------------------------ rollouts
+
+
+class Fond:
+    """A network that likes some actions alike, and each of all others exp(-`by`) times as much."""
+
+    def __init__(self, game: pe.Game, actions: list[int], by: float) -> None:
+        self.game, self.actions, self.by = game, actions, by
+
+    def __call__(self, observations: Any) -> Any:
+        import torch
+
+        logits = torch.zeros(len(observations), self.game.num_actions)
+        logits[:, self.actions] = self.by
+        return logits, torch.zeros(len(observations))
+
+
+def rolling(game: pe.Game, network: Any, rollouts: int) -> Any:
+    pytest.importorskip("torch")
+    from pyramid_envs.agents.rollouts import RolloutAgent
+
+    return RolloutAgent(network, game, rollouts)
+
+
+def thought_of(agent: Any, game: pe.Game, row: Any, key: int = 0) -> Any:
+    seat = game.to_move(row)
+    return agent.think(row, game.observe(row, seat)[None], game.legal_mask(row)[None], np.array([seat]), seeds(1, key))
+
+
+@pytest.mark.parametrize("num_players", [2, 3, 4])
+def test_rollouts_find_the_win_among_what_the_network_likes(num_players: int) -> None:
+    """Whichever seat decides: what a game brings is counted for the right one."""
+    game, rows = treehouse_positions(num_players)
+    found = 0
+    for row in rows[:120]:
+        seat = game.to_move(row)
+        results = {}
+        for action in game.legal_actions(row).tolist():
+            after = row.copy()
+            game.apply(after, action)
+            results[action] = float(game.returns(after)[seat])
+        wins = [action for action, payoff in results.items() if payoff == 1.0]
+        others = [action for action, payoff in results.items() if payoff < 1.0]
+        if wins and others:
+            found += 1
+            thought = thought_of(rolling(game, Fond(game, [*others[:5], wins[0]], 9.0), 60), game, row)
+            assert thought.action == wins[0]
+            assert thought.worth[wins[0]] == thought.value == 1.0
+            assert thought.worth[others[0]] < 1.0
+    assert found > 5
+
+
+def test_rollouts_look_at_nothing_that_the_network_dislikes(game: pe.Game, rows: list[Any]) -> None:
+    several = 0
+    for row in decisions(game, rows)[::6]:
+        liked = game.legal_actions(row)[-1:].tolist()
+        thought = thought_of(rolling(game, Fond(game, liked, 8.0), 8), game, row)  # exp(-8) is less than UNLIKELY
+        assert thought.action == liked[0]
+        assert np.flatnonzero(thought.policy).tolist() == liked
+        assert thought.value is None
+        thought = thought_of(rolling(game, Fond(game, liked, 7.0), 8), game, row)  # and exp(-7) is more
+        assert np.count_nonzero(thought.policy) == min(12, len(game.legal_actions(row)))
+        several += thought.value is not None
+    assert several
+
+
+def test_most_rollouts_go_to_the_plans_that_are_hard_to_tell_apart() -> None:
+    """Four rounds for twelve plans: 4 games of each, 8 of each of the six best, 16 of the three best, 24 of the two best."""
+    game, rows = treehouse_positions(2)
+    row = max(rows, key=lambda row: len(game.legal_actions(row)))
+    thought = thought_of(rolling(game, Blank(game), 192), game, row)
+    tries = np.sort(thought.policy[thought.policy > 0] * 192)
+    assert tries.round(6).tolist() == [4] * 6 + [12] * 3 + [28, 52, 52]
+    assert thought.policy[thought.action] * 192 == pytest.approx(52)
+    assert thought.worth[thought.action] == max(thought.worth[thought.policy * 192 > 51])
+
+
+@pytest.mark.parametrize(("name", "least"), [("treehouse", 1), ("trellis", 4)])
+def test_a_plan_goes_on_to_the_end_of_the_turn_and_no_further(name: str, least: int) -> None:
+    game = pe.make_game(name)
+    agent = rolling(game, Blank(game), 1)
+    batch = pe.Batch(game, 40, seed=0)
+    for _ in range(30):
+        batch.step(act(pe.make_agent("random", game), batch))
+    plans = agent._plan(batch.rows, batch.observations, batch.masks, seeds(40))
+    lengths = []
+    for i in range(40):
+        begun = [plan[plan >= 0].tolist() for plan in plans[i] if plan[0] >= 0]
+        assert [plan[0] for plan in begun] == np.flatnonzero(batch.masks[i])[:12].tolist()  # all alike to a blank network
+        for plan in begun if len(begun) > 1 else []:
+            row = batch.rows[i : i + 1].copy()
+            for action in plan:  # what is hidden plays no part before the turn ends
+                assert game.to_move(row) == batch.seats[i]
+                game.apply(row, action)
+            assert game.to_move(row) != batch.seats[i]
+            lengths.append(len(plan))
+    assert max(lengths) >= least
+
+
+@pytest.mark.slow
+def test_rollouts_play_better_than_the_network_that_they_ask() -> None:
+    game = pe.make_game("trellis")
+    match = play_match(game, pe.make_agent("rollouts:200@pretrained", game), pe.make_agent("pretrained", game), 400)
+    assert match.win_rate.low > 0.5
 
 
 @pytest.mark.slow

@@ -50,7 +50,7 @@ PRETRAINED = "pretrained"
 
 
 def is_fixed(spec: str) -> bool:
-    """Whether a name is that of an agent that plays in one way only, a search guided by a checkpoint among them."""
+    """Whether a name is that of an agent that plays in one way only, searches guided by a checkpoint among them."""
     return spec in ("random", "greedy", "optimal", PRETRAINED) or _search(spec) is not None
 
 
@@ -58,14 +58,14 @@ def checkpoint_in(spec: str) -> str | None:
     """The folder that an agent's name names, whole (a checkpoint) or behind an @ (a search that it guides), if there is one."""
     search = _search(spec)
     if search is not None:
-        return None if search[1] == PRETRAINED else search[1]
+        return None if search[2] == PRETRAINED else search[2]
     return None if is_fixed(spec) else spec
 
 
-def _search(spec: str) -> tuple[int, str | None] | None:
-    """The simulations and the folder of ``mcts:N`` or ``mcts:N@FOLDER``; None for any other name."""
-    found = re.fullmatch(r"mcts:([0-9]+)(?:@(.+))?", spec)
-    return None if found is None else (int(found[1]), found[2])
+def _search(spec: str) -> tuple[str, int, str | None] | None:
+    """Kind, number of games and folder of ``mcts:N``, ``mcts:N@FOLDER`` or ``rollouts:N@FOLDER``; None for any other name."""
+    found = re.fullmatch(r"(mcts|rollouts(?=:[0-9]+@)):([0-9]+)(?:@(.+))?", spec)
+    return None if found is None else (found[1], int(found[2]), found[3])
 
 
 def make_agent(spec: str, game: Game) -> Agent:
@@ -74,7 +74,8 @@ def make_agent(spec: str, game: Game) -> Agent:
     Args:
         spec: ``random``, ``greedy``, ``mcts:N`` (search by N simulations), ``optimal`` (Treehouse for 2 seats), the folder of a
             checkpoint or of a training run (its latest checkpoint), ``pretrained`` (the checkpoint that comes with the package),
-            or ``mcts:N@FOLDER`` and ``mcts:N@pretrained`` (search guided by a checkpoint).
+            ``mcts:N@FOLDER`` (search guided by a checkpoint), ``rollouts:N@FOLDER`` (N games played out for what it proposes);
+            behind the @ may stand ``pretrained``, too.
         game: the game it will play.
 
     Raises:
@@ -88,14 +89,16 @@ def make_agent(spec: str, game: Game) -> Agent:
     if spec == "greedy":
         return GreedyAgent(game)
     search = _search(spec)
-    if search is not None and search[1] is None:
-        from pyramid_envs.agents.mcts import MCTSAgent
+    if search is not None:
+        kind, games, folder = search
+        if folder is None:
+            from pyramid_envs.agents.mcts import MCTSAgent
 
-        return MCTSAgent(game, search[0])
-    if search is not None and search[1] is not None:
+            return MCTSAgent(game, games)
         from pyramid_envs.agents.guided import GuidedAgent
+        from pyramid_envs.agents.rollouts import RolloutAgent
 
-        guided = GuidedAgent.load(_folder(search[1], game), game, search[0])
+        guided = (RolloutAgent if kind == "rollouts" else GuidedAgent).load(_folder(folder, game), game, games)
         guided.name = spec
         return guided
     if spec == "optimal":
@@ -110,7 +113,7 @@ def make_agent(spec: str, game: Game) -> Agent:
         return learned
     raise AgentError(
         f"no agent is called {spec!r}, and there is no such folder; "
-        "agents are random, greedy, mcts:N, optimal, pretrained, checkpoint folders and mcts:N@FOLDER"
+        "agents are random, greedy, mcts:N, optimal, pretrained, checkpoint folders, mcts:N@FOLDER and rollouts:N@FOLDER"
     )
 
 

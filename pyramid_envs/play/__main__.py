@@ -53,8 +53,8 @@ def _play_parser() -> argparse.ArgumentParser:
         "--seats",
         nargs="+",
         metavar="PLAYER",
-        help="who plays each seat: human, random, greedy, mcts:N, optimal, pretrained, the folder of a checkpoint or "
-        "mcts:N@FOLDER (default: human, and greedy in all other seats)",
+        help="who plays each seat: human, random, greedy, mcts:N, optimal, pretrained, the folder of a checkpoint, "
+        "mcts:N@FOLDER or rollouts:N@FOLDER (default: human, and greedy in all other seats)",
     )
     parser.add_argument(
         "--option", action="append", default=[], metavar="NAME=VALUE", help="an option of the game; may be given several times"
